@@ -1,0 +1,2 @@
+//! The countersign command line.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The model call: request encoders, stream decoders, prices, retry, and the scripted model.

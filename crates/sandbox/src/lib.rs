@@ -1,0 +1,1 @@
+//! The process boundary: spawn, contain and kill; and snapshots of the workspace.

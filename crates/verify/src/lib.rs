@@ -1,0 +1,1 @@
+//! What a claim must survive: policies, checks, baselines, evidence and certificates.
