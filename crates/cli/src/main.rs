@@ -1,2 +1,13 @@
 //! The countersign command line.
-fn main() {}
+
+mod cli;
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let _cli = cli::Cli::parse();
+    ExitCode::SUCCESS
+}
