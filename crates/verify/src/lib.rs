@@ -1,1 +1,15 @@
 //! What a claim must survive: policies, checks, baselines, evidence and certificates.
+//!
+//! Nothing here trusts the worker. Whatever can't be judged is inconclusive, never accepted.
+
+pub mod certificate;
+pub mod check;
+pub mod examiner;
+pub mod validate;
+pub mod verdict;
+
+pub use certificate::{Bill, Certificate, CertificateError, Discrepancy, Predicate};
+pub use check::{Check, Needs, Scene};
+pub use examiner::{Examination, Examiner, Judgement, PolicyError, Setup};
+pub use validate::{Problem, validate};
+pub use verdict::{REFUTATION_LIMIT, decide, refutation_text};
