@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use countersign_protocol::{BlobId, EntryId, ids::InvalidId};
+use countersign_protocol::BlobId;
 use jiff::Timestamp;
 
 /// A journal could not be read or written.
@@ -69,6 +69,9 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// The journal's file is not as this writer left it, though the writer holds the lock.
+    #[error("{} was changed, moved or removed by someone else: nothing more is written to it", .0.display())]
+    Meddled(PathBuf),
     /// The journal was closed.
     #[error("the journal is closed")]
     Closed,
@@ -147,8 +150,11 @@ pub enum Wrong {
     /// Its place in its commit does not follow from the line before.
     #[error("it is not the next line of its commit")]
     Batch,
-    /// It is whole, but no entry that this version can read.
-    #[error("it can't be read as an entry ({0}); a later version may have written it")]
+    /// It is not the JSON that every line has.
+    #[error("it can't be read as an entry: {0}")]
+    Unparsable(serde_json::Error),
+    /// It is what was written, but nothing that this version knows.
+    #[error("this version can't read it ({0}): a later version may have written it")]
     Unreadable(serde_json::Error),
     /// It is whole, but has no place in the tree.
     #[error("{0}")]
@@ -156,15 +162,4 @@ pub enum Wrong {
     /// Its body lies beside the journal and can't be had.
     #[error("its body can't be had: {0}")]
     Body(String),
-}
-
-impl From<InvalidId> for StoreError {
-    fn from(error: InvalidId) -> Self {
-        Self::Invalid(error.to_string())
-    }
-}
-
-/// An entry that is named but not there.
-pub(crate) fn unknown(id: EntryId) -> StoreError {
-    StoreError::Invalid(format!("there is no entry {id}"))
 }

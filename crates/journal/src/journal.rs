@@ -2,15 +2,25 @@
 
 use std::sync::Arc;
 
+use async_channel::Sender;
 use countersign_protocol::{BlobId, Body, Entry, Lane};
 use jiff::Timestamp;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, oneshot};
 
-use crate::{JournalStore, Loaded, StoreError};
+use crate::{
+    JournalStore, Loaded, StoreError,
+    writer::{Request, Writer},
+};
 
-/// A handle to a journal that is being written. Cheap to clone.
+/// How many entries an observer may lag behind before it loses some.
+const OBSERVED: usize = 1024;
+/// How many requests may wait for the writer before the next one waits to be sent.
+const WAITING: usize = 64;
+
+/// A handle to a journal that is being written. Cheap to clone. The writer ends with the last handle.
 #[derive(Debug, Clone)]
 pub struct Journal {
+    requests: Sender<Request>,
     observers: broadcast::Sender<Arc<Entry>>,
 }
 
@@ -26,7 +36,7 @@ impl Journal {
         Self::spawn_with(store, Timestamp::now)
     }
 
-    /// As [`spawn`](Self::spawn), with another clock.
+    /// As [`spawn`](Self::spawn), with another clock. Where it goes backwards, the entries' times stand still.
     ///
     /// # Errors
     /// Where the store can't be read.
@@ -34,26 +44,31 @@ impl Journal {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn spawn_with(
-        _store: Box<dyn JournalStore>,
-        _clock: impl Fn() -> Timestamp + Send + 'static,
+        mut store: Box<dyn JournalStore>,
+        clock: impl Fn() -> Timestamp + Send + 'static,
     ) -> Result<(Self, Loaded), StoreError> {
-        unimplemented!()
+        let loaded = store.load()?;
+        let (observers, _) = broadcast::channel(OBSERVED);
+        let (requests, inbox) = async_channel::bounded(WAITING);
+        let writer = Writer::new(store, Box::new(clock), &loaded, observers.clone());
+        tokio::spawn(writer.run(inbox));
+        Ok((Self { requests, observers }, loaded))
     }
 
     /// Appends to one lane. All of the bodies are durable when it returns, or none is there.
     ///
     /// # Errors
     /// Where the store refuses; nothing may be acted on then.
-    pub async fn append(&self, _lane: Lane, _bodies: Vec<Body>) -> Result<Vec<Entry>, StoreError> {
-        unimplemented!()
+    pub async fn append(&self, lane: Lane, bodies: Vec<Body>) -> Result<Vec<Entry>, StoreError> {
+        self.append_many(bodies.into_iter().map(|body| (lane, body)).collect()).await
     }
 
     /// Appends to several lanes at once, atomically.
     ///
     /// # Errors
     /// Where the store refuses; nothing may be acted on then.
-    pub async fn append_many(&self, _bodies: Vec<(Lane, Body)>) -> Result<Vec<Entry>, StoreError> {
-        unimplemented!()
+    pub async fn append_many(&self, bodies: Vec<(Lane, Body)>) -> Result<Vec<Entry>, StoreError> {
+        self.ask(|answer| Request::Append { bodies, answer }).await?
     }
 
     /// Every entry from now on, once it is durable. An observer that lags loses entries and is told how many.
@@ -66,20 +81,26 @@ impl Journal {
     ///
     /// # Errors
     /// Where the write fails.
-    pub async fn put_blob(&self, _bytes: Vec<u8>) -> Result<BlobId, StoreError> {
-        unimplemented!()
+    pub async fn put_blob(&self, bytes: Vec<u8>) -> Result<BlobId, StoreError> {
+        self.ask(|answer| Request::PutBlob { bytes, answer }).await?
     }
 
     /// The hash of the last entry; `None` where there is none, or the journal is closed.
     pub async fn head(&self) -> Option<BlobId> {
-        unimplemented!()
+        self.ask(|answer| Request::Head { answer }).await.ok().flatten()
     }
 
-    /// Ends the writer once all that was asked of it is done, and frees the store with its lock.
+    /// Ends the writer once all that was asked of it before is done, and frees the store with its lock.
     ///
     /// # Errors
     /// Where it was closed before.
     pub async fn close(self) -> Result<(), StoreError> {
-        unimplemented!()
+        self.ask(|answer| Request::Close { answer }).await
+    }
+
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.requests.send(request(answer)).await.map_err(|_| StoreError::Closed)?;
+        answered.await.map_err(|_| StoreError::Closed)
     }
 }

@@ -5,16 +5,24 @@
 //! projection of one lane's path through it ([`branch`], [`project`], [`compact`]): a pure function.
 
 pub mod blobs;
+mod chain;
 pub mod compact;
+mod disk;
 pub mod error;
 pub mod file;
 pub mod journal;
 pub mod ledger;
+pub mod line;
+mod lock;
 pub mod memory;
 pub mod path;
 pub mod projection;
+mod scan;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod tree;
+mod writer;
 
 pub use blobs::Blobs;
 pub use error::{Damage, StoreError, Wrong};
