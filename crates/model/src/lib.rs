@@ -1,1 +1,3 @@
 //! The model call: request encoders, stream decoders, prices, retry, and the scripted model.
+
+pub mod decode;
