@@ -3,9 +3,16 @@
 mod command;
 mod contained;
 mod containment;
+mod environment;
 mod error;
 mod group;
+#[cfg(target_os = "linux")]
+mod helper;
 mod output;
+mod prepared;
+#[cfg(target_os = "linux")]
+mod processes;
+mod wire;
 
 use std::sync::Arc;
 

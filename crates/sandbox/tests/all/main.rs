@@ -1,0 +1,5 @@
+//! The sandbox with real processes, real git and real files.
+
+mod host;
+mod process;
+mod support;
