@@ -10,6 +10,7 @@ pub mod compact;
 mod disk;
 pub mod error;
 pub mod file;
+mod gist;
 pub mod journal;
 pub mod ledger;
 pub mod line;
@@ -19,6 +20,7 @@ pub mod path;
 pub mod projection;
 mod scan;
 pub mod store;
+pub mod summary;
 #[cfg(test)]
 mod testing;
 pub mod tree;

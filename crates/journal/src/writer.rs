@@ -56,16 +56,16 @@ impl Writer {
 
     /// Serves until it is asked to close, or nobody can ask any more.
     pub(crate) async fn run(mut self, inbox: Receiver<Request>) {
-        // An answer that nobody waits for any more is no error: the work itself is done all the same.
         while let Ok(request) = inbox.recv().await {
+            // An answer that nobody waits for any more is no error: the work itself is done all the same.
             match request {
-                Request::Append { bodies, answer } => drop(answer.send(self.append(bodies).await)),
-                Request::PutBlob { bytes, answer } => drop(answer.send(self.store.put_blob(bytes).await)),
-                Request::Head { answer } => drop(answer.send(self.head.clone())),
+                Request::Append { bodies, answer } => _ = answer.send(self.append(bodies).await),
+                Request::PutBlob { bytes, answer } => _ = answer.send(self.store.put_blob(bytes).await),
+                Request::Head { answer } => _ = answer.send(self.head.clone()),
                 Request::Close { answer } => {
                     inbox.close();
-                    drop(self);
-                    drop(answer.send(()));
+                    drop(self); // the store and its lock, before the answer says so
+                    _ = answer.send(());
                     return;
                 }
             }
