@@ -4,7 +4,9 @@
 
 pub mod certificate;
 pub mod check;
+pub mod compare;
 pub mod examiner;
+pub mod reports;
 pub mod validate;
 pub mod verdict;
 
