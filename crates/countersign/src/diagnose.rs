@@ -120,6 +120,18 @@ impl Diagnostic {
         self
     }
 
+    /// Keeps these bytes of the file off the screen: they may be a secret.
+    #[must_use]
+    pub(crate) fn hidden(mut self, secret: Option<Range<usize>>) -> Self {
+        if let (Some(place), Some(secret)) = (&mut self.place, secret) {
+            let text = &place.source.text;
+            let masked =
+                format!("{}{}{}", &text[..secret.start], "*".repeat(secret.len()), &text[secret.end..]);
+            place.source = Source::new(place.source.name.clone(), masked);
+        }
+        self
+    }
+
     /// A fact that explains it.
     #[must_use]
     pub fn because(mut self, note: impl Into<String>) -> Self {

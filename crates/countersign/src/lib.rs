@@ -1,11 +1,25 @@
 //! The library face of countersign: build a run in Rust, or load it from the files that users write.
 
+mod config;
 pub mod diagnose;
+mod document;
+mod keys;
 pub mod lint;
+pub mod lookup;
+pub mod models;
 mod nearest;
 pub mod prepare;
+pub mod prompt;
+pub mod schema;
 pub mod settings;
+pub mod shipped;
+pub mod skills;
 pub mod task;
+#[cfg(test)]
+mod testing;
+mod trust;
+mod validate;
+mod walk;
 pub mod world;
 
 pub use countersign_journal as journal;
@@ -18,7 +32,9 @@ pub use countersign_verify as verify;
 
 pub use diagnose::{Diagnostic, Fault, LoadError, Severity};
 pub use lint::{Linted, lint};
+pub use lookup::{Found, Listed};
+pub use models::ListedModel;
 pub use prepare::{Prepared, prepare};
-pub use settings::{Found, ListedModel, Origin, Settings};
+pub use settings::{Origin, Settings};
 pub use task::{ModelChoice, TaskFlags};
 pub use world::{Globals, World};

@@ -1,13 +1,20 @@
 //! What is available to a run: configuration in its layers, roles, policies and models, each with its origin.
 
-use std::path::{Path, PathBuf};
-
-use countersign_protocol::{ModelRef, Policy, Price, Role, RoleKind};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
 
 use crate::{
-    diagnose::LoadError,
+    config::{Config, Layer},
+    diagnose::{Diagnostic, Findings, LoadError},
+    document::unreadable,
+    trust::TrustList,
     world::{Globals, World},
 };
+
+/// The folder in a workspace, and the name that it has in messages.
+pub(crate) const WORKSPACE_FOLDER: &str = ".countersign";
 
 /// Where something came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,77 +27,111 @@ pub enum Origin {
     Workspace(PathBuf),
 }
 
-/// A role or policy, and where it came from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found<T> {
-    /// The content.
-    pub value: T,
-    /// Where it came from.
-    pub origin: Origin,
-    /// The folder against which its relative paths are read.
-    pub dir: PathBuf,
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shipped => f.pad("shipped"),
+            Self::User(path) | Self::Workspace(path) => f.pad(&path.to_string_lossy()),
+        }
+    }
 }
 
-/// A model that can be named.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedModel {
-    /// Its name.
-    pub model: ModelRef,
-    /// Tokens of prompt and answer together.
-    pub context_window: u64,
-    /// Tokens of one answer.
-    pub max_output_tokens: u64,
-    /// What it costs, where that is known.
-    pub price: Option<Price>,
-    /// Where it came from.
-    pub origin: Origin,
-    /// The variable with the key, and whether it is set; `None` where the provider needs no key.
-    pub key: Option<(String, bool)>,
+/// What is available in a workspace.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub(crate) world: World,
+    pub(crate) workspace: PathBuf,
+    pub(crate) trusted: bool,
+    pub(crate) config: Config,
+    notes: Vec<Diagnostic>,
 }
-
-/// What is available.
-pub struct Settings;
 
 impl Settings {
-    /// Reads the configuration: the user's, then the workspace's (where it is trusted), then `--config`.
+    /// Reads the configuration: the user's, then the workspace's, then the one of `--config`; later wins, key by key.
+    /// With `--trust` the workspace is trusted from now on.
     ///
     /// # Errors
-    /// All that is wrong with the files.
-    pub fn load(_world: &World, _globals: &Globals, _workspace: &Path) -> Result<Self, LoadError> {
-        unimplemented!()
+    /// The workspace is not a folder, or any of the files is wrong; all that is wrong is said at once.
+    pub fn load(world: &World, globals: &Globals, workspace: &Path) -> Result<Self, LoadError> {
+        let workspace = folder(world, workspace)?;
+        let mut findings = Findings::default();
+        let trusted = trust(world, globals, &workspace, &mut findings);
+        let mut layers = Vec::new();
+        if let Some(home) = &world.config_home {
+            let path = home.join("config.toml");
+            layers.extend(findings.take(optional_layer(world, &path, Origin::User(path.clone()))).flatten());
+        }
+        let path = workspace.join(WORKSPACE_FOLDER).join("config.toml");
+        let own = findings.take(optional_layer(world, &path, Origin::Workspace(path.clone()))).flatten();
+        if let Some(layer) = own {
+            if !trusted {
+                findings.take(layer.check_untrusted());
+            }
+            layers.push(layer);
+        }
+        if let Some(named) = &globals.config {
+            let path = world.resolve(named);
+            let shown = named.display().to_string();
+            layers.extend(findings.take(Layer::read(&path, &shown, Origin::User(path.clone()))));
+        }
+        let config = findings.take(Config::merge(layers)).unwrap_or_default();
+        let notes = findings.finish()?;
+        Ok(Self { world: world.clone(), workspace, trusted, config, notes })
     }
 
-    /// Finds a role by name or path; a relative path is read against `base`.
-    ///
-    /// # Errors
-    /// It is missing, wrong, or not of this kind.
-    pub fn role(&self, _name: &str, _kind: Option<RoleKind>, _base: &Path) -> Result<Found<Role>, LoadError> {
-        unimplemented!()
-    }
-
-    /// Finds a policy by name or path; a relative path is read against `base`.
-    ///
-    /// # Errors
-    /// It is missing or wrong.
-    pub fn policy(&self, _name: &str, _base: &Path) -> Result<Found<Policy>, LoadError> {
-        unimplemented!()
-    }
-
-    /// All roles that can be named; one that can't be read is its error.
+    /// The workspace, as a canonical path.
     #[must_use]
-    pub fn list_roles(&self) -> Vec<(String, Origin, Result<Found<Role>, LoadError>)> {
-        unimplemented!()
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
     }
 
-    /// All policies that can be named; one that can't be read is its error.
+    /// Whether the user trusts the files in the workspace.
     #[must_use]
-    pub fn list_policies(&self) -> Vec<(String, Origin, Result<Found<Policy>, LoadError>)> {
-        unimplemented!()
+    pub const fn trusted(&self) -> bool {
+        self.trusted
     }
 
-    /// All models that can be named.
+    /// What is worth telling the user.
     #[must_use]
-    pub fn list_models(&self) -> Vec<ListedModel> {
-        unimplemented!()
+    pub fn notes(&self) -> &[Diagnostic] {
+        &self.notes
+    }
+}
+
+/// A folder that is there, as a canonical path.
+pub(crate) fn folder(world: &World, path: &Path) -> Result<PathBuf, LoadError> {
+    let path = world.resolve(path);
+    let shown = world.show(&path);
+    let canonical = path.canonicalize().map_err(|error| unreadable(&path, &shown, &error))?;
+    if !canonical.is_dir() {
+        return Err(Diagnostic::error(format!("`{shown}` is not a folder")).into());
+    }
+    Ok(canonical)
+}
+
+/// Whether the workspace is trusted; `--trust` is remembered.
+fn trust(world: &World, globals: &Globals, workspace: &Path, findings: &mut Findings) -> bool {
+    let list = world.state_dir(globals).ok().map(|dir| TrustList::of(&dir));
+    if !globals.trust {
+        return list.is_some_and(|list| list.contains(workspace));
+    }
+    let remembered = match list {
+        Some(list) => list.remember(workspace),
+        None => Err(io::Error::other("there is no state directory")),
+    };
+    if let Err(error) = remembered {
+        let message = format!("`{}` is trusted for this run only: {error}", world.show(workspace));
+        findings.add(Diagnostic::note(message));
+    }
+    true
+}
+
+fn optional_layer(world: &World, path: &Path, origin: Origin) -> Result<Option<Layer>, LoadError> {
+    // A dangling link is a mistake, not an absent file.
+    match path.symlink_metadata() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        _ => Layer::read(path, &world.show(path), origin).map(Some),
     }
 }

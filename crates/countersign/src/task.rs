@@ -1,8 +1,21 @@
 //! What is asked: `task.toml`, and the flags that say the same.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
-use countersign_protocol::{ModelRef, Money, Span, ids::InvalidId, role::SandboxLevel};
+use countersign_protocol::{Budget, ModelRef, Money, Span, ids::InvalidId, role::SandboxLevel};
+use serde::Deserialize;
+
+use crate::{
+    diagnose::{Diagnostic, Findings, LoadError, Place},
+    document::Document,
+    keys,
+    settings::folder,
+    world::World,
+};
 
 /// What the command line says about a task. A flag wins over the task file.
 #[derive(Debug, Clone, Default)]
@@ -56,4 +69,188 @@ impl FromStr for ModelChoice {
         }
         Ok(Self { role: role.into(), model: model.parse().map_err(|_| invalid())? })
     }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskFile {
+    goal: String,
+    workspace: Option<PathBuf>,
+    #[serde(default)]
+    copy: bool,
+    worker: Option<String>,
+    verifier: Option<String>,
+    supervisor: Option<String>,
+    policy: Option<String>,
+    #[serde(default)]
+    models: BTreeMap<String, ModelRef>,
+    #[serde(default)]
+    budget: Budget,
+}
+
+/// Something that was said, and where: paths in it are read against `base`.
+#[derive(Debug, Clone)]
+pub(crate) struct Said<T> {
+    pub(crate) value: T,
+    pub(crate) base: PathBuf,
+    /// In which file, where it was in one.
+    pub(crate) place: Option<Place>,
+}
+
+/// What is asked, flags and file together.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) goal: String,
+    pub(crate) workspace: PathBuf,
+    /// Whether to work in a copy of it.
+    pub(crate) copy: bool,
+    pub(crate) worker: Option<Said<String>>,
+    pub(crate) verifier: Option<Said<String>>,
+    pub(crate) supervisor: Option<Said<String>>,
+    pub(crate) policy: Option<Said<String>>,
+    /// Models by role; the first that fits wins.
+    pub(crate) models: Vec<(String, Said<ModelRef>)>,
+    pub(crate) budget: Budget,
+}
+
+impl<T> Said<T> {
+    /// Points an error that has no place of its own to where this was said.
+    pub(crate) fn locate(&self, mut error: LoadError) -> LoadError {
+        for diagnostic in &mut error.diagnostics {
+            if diagnostic.place.is_none() {
+                diagnostic.place.clone_from(&self.place);
+            }
+        }
+        error
+    }
+}
+
+impl Task {
+    /// Reads the task file, where there is one, and puts the flags over it.
+    pub(crate) fn read(world: &World, flags: &TaskFlags) -> Result<Self, LoadError> {
+        let mut findings = Findings::default();
+        let file = flags
+            .file
+            .as_ref()
+            .map(|file| findings.take(read_file(world, file, &file.display().to_string())));
+        let file = match file {
+            Some(None) => return Err(LoadError { diagnostics: findings.into_vec() }),
+            Some(file) => file,
+            None => None,
+        };
+        let goal = goal(flags, file.as_ref(), &mut findings);
+        let workspace = workspace(world, flags, file.as_ref(), &mut findings);
+        let budget = budget(flags, file.as_ref(), &mut findings);
+        let pick = |flag: &Option<String>, key: &str, get: fn(&TaskFile) -> &Option<String>| {
+            let flag = flag.clone().map(|value| Said { value, base: world.cwd.clone(), place: None });
+            flag.or_else(|| file.as_ref().and_then(|(file, source)| source.said(&[key], get(file).clone()?)))
+        };
+        let task = Self {
+            goal,
+            workspace: workspace.unwrap_or_default(),
+            copy: file.as_ref().is_some_and(|(file, _)| file.copy),
+            worker: pick(&flags.worker, "worker", |file| &file.worker),
+            verifier: pick(&flags.verifier, "verifier", |file| &file.verifier),
+            supervisor: pick(&flags.supervisor, "supervisor", |file| &file.supervisor),
+            policy: pick(&flags.policy, "policy", |file| &file.policy),
+            models: models(world, flags, file.as_ref()),
+            budget,
+        };
+        findings.finish().map(|_| task)
+    }
+}
+
+/// A task file's text and folder.
+struct TaskSource {
+    document: Document,
+    dir: PathBuf,
+}
+
+impl TaskSource {
+    fn said<T>(&self, keys: &[&str], value: T) -> Option<Said<T>> {
+        let place = self.document.error(keys, "").place;
+        Some(Said { value, base: self.dir.clone(), place })
+    }
+}
+
+fn read_file(world: &World, file: &Path, shown: &str) -> Result<(TaskFile, TaskSource), LoadError> {
+    let path = world.resolve(file);
+    let document = Document::read(&path, shown)?;
+    let task = document.typed(&keys::TASK)?;
+    let dir = path.parent().unwrap_or(&world.cwd).to_owned();
+    Ok((task, TaskSource { document, dir }))
+}
+
+/// A task file alone, held against its keys: for linting.
+pub(crate) fn lint_file(world: &World, path: &Path, shown: &str) -> Result<(), LoadError> {
+    let file = Some(read_file(world, path, shown)?);
+    let (flags, mut findings) = (TaskFlags::default(), Findings::default());
+    goal(&flags, file.as_ref(), &mut findings);
+    workspace(world, &flags, file.as_ref(), &mut findings);
+    findings.finish().map(|_| ())
+}
+
+type File<'a> = Option<&'a (TaskFile, TaskSource)>;
+
+fn goal(flags: &TaskFlags, file: File<'_>, findings: &mut Findings) -> String {
+    let (goal, error) = match (&flags.goal, file) {
+        (Some(goal), _) => (goal.clone(), Diagnostic::error("the goal in `--goal` is empty")),
+        (None, Some((task, source))) => {
+            (task.goal.clone(), source.document.error(&["goal"], "the goal of a task can't be empty"))
+        }
+        (None, None) => (String::new(), Diagnostic::error("there is no task")),
+    };
+    if goal.trim().is_empty() {
+        findings.add(error.help("say what is asked, in a sentence or more"));
+    }
+    goal
+}
+
+fn workspace(world: &World, flags: &TaskFlags, file: File<'_>, findings: &mut Findings) -> Option<PathBuf> {
+    let said = file.and_then(|(task, source)| {
+        let path = source.dir.join(task.workspace.as_deref().unwrap_or(Path::new(".")));
+        source.said(&["workspace"], path)
+    });
+    let result = match (&flags.workspace, said) {
+        (Some(flag), _) => folder(world, flag),
+        (None, Some(said)) => folder(world, &said.value).map_err(|error| said.locate(error)),
+        (None, None) => folder(world, &world.cwd),
+    };
+    let result = result.map_err(|mut error| {
+        for diagnostic in &mut error.diagnostics {
+            diagnostic.message = format!("the workspace can't be used: {}", diagnostic.message);
+        }
+        error
+    });
+    findings.take(result)
+}
+
+fn budget(flags: &TaskFlags, file: File<'_>, findings: &mut Findings) -> Budget {
+    let mut budget = file.map(|(task, _)| task.budget).unwrap_or_default();
+    budget.money = flags.money.or(budget.money);
+    budget.tokens = flags.tokens.or(budget.tokens);
+    budget.turns = flags.turns.unwrap_or(budget.turns);
+    budget.wall = flags.wall.unwrap_or(budget.wall);
+    for (flag, value) in [("--turns", flags.turns), ("--tokens", flags.tokens)] {
+        if value == Some(0) {
+            findings.add(
+                Diagnostic::error(format!("with `{flag} 0` nothing can be done")).help("give at least 1"),
+            );
+        }
+    }
+    budget
+}
+
+fn models(world: &World, flags: &TaskFlags, file: File<'_>) -> Vec<(String, Said<ModelRef>)> {
+    let from_flags = flags.models.iter().rev().map(|choice| {
+        let said = Said { value: choice.model.clone(), base: world.cwd.clone(), place: None };
+        (choice.role.clone(), said)
+    });
+    let from_file = file.into_iter().flat_map(|(task, source)| {
+        let said = |(role, model): (&String, &ModelRef)| {
+            Some((role.clone(), source.said(&["models", role], model.clone())?))
+        };
+        task.models.iter().filter_map(said)
+    });
+    from_flags.chain(from_file).collect()
 }

@@ -1,15 +1,15 @@
-//! Where the user's files lie, and which variables are set. The values of variables are not kept.
+//! Where the user's files lie, and which variables are set.
 
 use std::{
-    collections::BTreeSet,
-    env,
+    collections::BTreeMap,
+    env, fmt,
     path::{Path, PathBuf},
 };
 
 use crate::diagnose::{Diagnostic, LoadError};
 
 /// What the process was started with, taken once, so that loading depends on nothing else.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct World {
     /// The folder against which paths in flags are read.
     pub cwd: PathBuf,
@@ -17,8 +17,21 @@ pub struct World {
     pub config_home: Option<PathBuf>,
     /// Where runs are kept unless a flag says otherwise. `None` without a home.
     pub state_home: Option<PathBuf>,
-    /// The names of the variables that are set and not empty.
-    pub variables: BTreeSet<String>,
+    /// The user's home, for showing paths.
+    pub home: Option<PathBuf>,
+    /// The variables that are set and not empty.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for World {
+    /// Without the variables: some hold keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("cwd", &self.cwd)
+            .field("config_home", &self.config_home)
+            .field("state_home", &self.state_home)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The flags that every command has.
@@ -52,9 +65,10 @@ impl World {
             config_home: folder("XDG_CONFIG_HOME", ".config"),
             state_home: folder("XDG_STATE_HOME", ".local/state"),
             variables: env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .filter(|(_, value)| !value.is_empty())
-                .filter_map(|(name, _)| name.into_string().ok())
                 .collect(),
+            home,
         })
     }
 
@@ -62,6 +76,19 @@ impl World {
     #[must_use]
     pub fn resolve(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)
+    }
+
+    /// A path as the user would write it: relative where it is in the working directory, `~` for the home.
+    #[must_use]
+    pub fn show(&self, path: &Path) -> String {
+        if let Ok(relative) = path.strip_prefix(&self.cwd) {
+            let here = relative.as_os_str().is_empty();
+            return if here { ".".into() } else { relative.display().to_string() };
+        }
+        match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(relative) => format!("~/{}", relative.display()),
+            None => path.display().to_string(),
+        }
     }
 
     /// Where runs are kept.
