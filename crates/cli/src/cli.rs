@@ -15,7 +15,6 @@ use crate::commands::{
 #[command(
     name = "countersign",
     version,
-    propagate_version = true,
     max_term_width = 100,
     arg_required_else_help = true,
     after_help = "Example:\n  countersign run task.toml\n\n\
@@ -105,4 +104,75 @@ pub(crate) enum Command {
         Exit codes: 0, or 1 where no run could work here.")]
     Doctor,
     Decode(DecodeArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, error::ErrorKind};
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_says_what_it_does_by_example() {
+        let mut top = Cli::command().term_width(100);
+        top.build();
+        let names: Vec<_> = top.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+        insta::assert_snapshot!("help", top.render_help());
+        for name in names.iter().filter(|name| *name != "help") {
+            let command = top.find_subcommand_mut(name).unwrap();
+            let help = command.render_help().to_string();
+            for part in ["Example", "Prints", "Exit codes"] {
+                assert!(help.contains(part), "{name} has no `{part}` in its help");
+            }
+            insta::assert_snapshot!(format!("help-{name}"), help);
+        }
+    }
+
+    #[test]
+    fn the_flags_of_every_command_stand_before_it_or_after_it() {
+        for line in [
+            "countersign --json --state-dir /s --config /c --trust --color never -v runs",
+            "countersign runs --json --state-dir /s --config /c --trust --color never -v",
+        ] {
+            let globals = parse(line).unwrap().globals;
+            assert!(globals.json && globals.trust && globals.verbose == 1 && globals.color == Color::Never);
+            assert_eq!((globals.state_dir, globals.config), (Some("/s".into()), Some("/c".into())));
+        }
+    }
+
+    #[test]
+    fn a_task_is_a_file_or_a_goal() {
+        assert!(parse("countersign run task.toml").is_ok());
+        assert!(
+            parse("countersign run --goal x --policy rust --model worker=a/b --model verifier=c/d").is_ok()
+        );
+        assert_eq!(parse("countersign run").unwrap_err().kind(), ErrorKind::MissingRequiredArgument);
+        assert_eq!(parse("countersign run t.toml --goal x").unwrap_err().kind(), ErrorKind::ArgumentConflict);
+    }
+
+    #[test]
+    fn what_is_misspelt_is_a_usage_error_with_the_right_spelling() {
+        for (line, right) in [
+            ("countersign rnu task.toml", "run"),
+            ("countersign run task.toml --polcy p", "--policy"),
+            ("countersign run task.toml --sandbox tight", "none, workspace or container"),
+            ("countersign run task.toml --money lots", "2.00"),
+            ("countersign run task.toml --model sonnet", "ROLE=PROVIDER/MODEL"),
+            ("countersign log 01 --lane wroker", "worker"),
+            ("countersign decode --api openai x", "openai-chat"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{line}");
+            assert!(error.to_string().contains(right), "{error}");
+        }
+    }
 }

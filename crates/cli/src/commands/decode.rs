@@ -1,9 +1,12 @@
 //! `decode`: a recorded provider response through the code path of a live call.
 
-use std::path::PathBuf;
+use std::{io::Read, path::PathBuf, process::ExitCode};
 
+use anyhow::Context as _;
 use clap::Args;
-use countersign_protocol::Api;
+use countersign::{model::decode::decode_recorded, protocol::Api};
+
+use crate::output;
 
 /// Decode a recorded provider response through the code path of a live call.
 #[derive(Debug, Args)]
@@ -27,6 +30,19 @@ pub(crate) struct DecodeArgs {
     /// The response's body; `-` reads stdin.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+}
+
+pub(crate) fn run(args: &DecodeArgs) -> anyhow::Result<ExitCode> {
+    let body = if args.file.as_os_str() == "-" {
+        let mut body = Vec::new();
+        std::io::stdin().read_to_end(&mut body).context("can't read stdin")?;
+        body
+    } else {
+        std::fs::read(&args.file).with_context(|| format!("can't read {}", args.file.display()))?
+    };
+    let decoded = decode_recorded(args.api, args.status, args.content_type.as_deref(), &args.headers, &body);
+    output::print_json(&decoded.report())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

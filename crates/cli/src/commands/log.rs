@@ -1,7 +1,14 @@
 //! `log`: a run's journal as a tree.
 
+use std::process::ExitCode;
+
 use clap::Args;
-use countersign_protocol::Lane;
+use countersign::{
+    journal::{TreeOptions, render_tree},
+    protocol::{Entry, Lane},
+};
+
+use crate::{context::Context, observe::Observed, output};
 
 /// Print a run's journal as a tree.
 #[derive(Debug, Args)]
@@ -17,4 +24,20 @@ pub(crate) struct LogArgs {
     /// Only this lane: run, worker, verifier or supervisor.
     #[arg(long, value_name = "LANE")]
     pub(crate) lane: Option<Lane>,
+}
+
+pub(crate) fn run(context: &Context, args: &LogArgs) -> anyhow::Result<ExitCode> {
+    let runs = context.runs()?;
+    let read = runs.read(runs.find(&args.run)?)?;
+    // The run's first entry is the root of every lane.
+    let wanted = |entry: &&Entry| args.lane.is_none_or(|lane| entry.lane == lane || entry.parent.is_none());
+    let entries: Vec<Entry> = read.entries.iter().filter(wanted).cloned().collect();
+    if context.flags.json {
+        for entry in &entries {
+            output::print_json(&Observed::new(&read.run, entry))?;
+        }
+    } else {
+        output::print(&render_tree(&entries, TreeOptions::default()))?;
+    }
+    Ok(read.exit_code())
 }

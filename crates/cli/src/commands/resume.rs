@@ -1,8 +1,16 @@
 //! `resume`: goes on with a run after a crash or a stop.
 
-use clap::Args;
+use std::process::ExitCode;
 
-use super::run::{BudgetFlags, ModelFlags};
+use clap::Args;
+use countersign::{
+    ResumeFlags, prepare_resume,
+    protocol::Body,
+    runtime::{Resumption, resume},
+};
+
+use super::run::{BudgetFlags, ModelFlags, refused, tell};
+use crate::{context::Context, fail, observe::follow};
 
 /// Go on with a run after a crash or a stop.
 #[derive(Debug, Args)]
@@ -16,8 +24,37 @@ pub(crate) struct ResumeArgs {
     /// The run: its id, or any unique start of it.
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
+    /// What the worker is told: the answer to what blocked it, or another way to take.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) steer: Option<String>,
     #[command(flatten)]
     pub(crate) models: ModelFlags,
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
+}
+
+pub(crate) async fn run(context: &Context, args: ResumeArgs) -> anyhow::Result<ExitCode> {
+    let runs = context.runs()?;
+    let read = runs.read(runs.find(&args.run)?)?;
+    if let Some(damage) = read.damage {
+        anyhow::bail!("the run can't go on: {damage}");
+    }
+    let Some(Body::Run(ground)) = read.entries.first().map(|entry| &entry.body) else {
+        return Err(fail::usage(
+            format!("run {} never began: its journal is empty", read.run),
+            "run its task anew",
+        ));
+    };
+    let flags = ResumeFlags {
+        models: args.models.models,
+        money: args.budget.money,
+        tokens: args.budget.tokens,
+        turns: args.budget.turns,
+        wall: args.budget.wall,
+    };
+    let prepared = prepare_resume(&context.world, &context.globals, ground, &flags)?;
+    tell(context, &prepared.notes);
+    let resumption = Resumption { steer: args.steer };
+    let handle = resume(read.run, prepared.assignment, resumption).await.map_err(refused)?;
+    follow(handle, read.dir, &read.entries, &context.flags).await
 }

@@ -1,9 +1,16 @@
 //! `run`: one task, from assignment to outcome.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
-use countersign_protocol::{ModelRef, Money, Span, role::SandboxLevel};
+use countersign::{
+    Diagnostic, ModelChoice, TaskFlags, diagnose, prepare,
+    protocol::{Money, Span, role::SandboxLevel},
+    runtime::{RunDir, StartError, start},
+    verify::PolicyError,
+};
+
+use crate::{context::Context, fail, observe::follow, output};
 
 /// Run a task to its outcome.
 #[derive(Debug, Args)]
@@ -38,7 +45,7 @@ pub(crate) struct RunArgs {
     pub(crate) models: ModelFlags,
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
-    /// What the actors' processes are kept from.
+    /// What the actors' processes are kept from: none, workspace or container [default: as the roles say].
     #[arg(long, value_name = "LEVEL", value_parser = sandbox_level)]
     pub(crate) sandbox: Option<SandboxLevel>,
 }
@@ -47,8 +54,8 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ModelFlags {
     /// The model of a role; may be given several times.
-    #[arg(long = "model", value_name = "ROLE=PROVIDER/MODEL", value_parser = role_model)]
-    pub(crate) models: Vec<(String, ModelRef)>,
+    #[arg(long = "model", value_name = "ROLE=PROVIDER/MODEL")]
+    pub(crate) models: Vec<ModelChoice>,
 }
 
 /// What the run may use.
@@ -68,17 +75,57 @@ pub(crate) struct BudgetFlags {
     pub(crate) wall: Option<Span>,
 }
 
+impl From<RunArgs> for TaskFlags {
+    fn from(args: RunArgs) -> Self {
+        Self {
+            file: args.task,
+            goal: args.goal,
+            workspace: args.workspace,
+            worker: args.worker,
+            verifier: args.verifier,
+            supervisor: args.supervisor,
+            policy: args.policy,
+            models: args.models.models,
+            money: args.budget.money,
+            tokens: args.budget.tokens,
+            turns: args.budget.turns,
+            wall: args.budget.wall,
+            sandbox: args.sandbox,
+        }
+    }
+}
+
+pub(crate) async fn run(context: &Context, args: RunArgs) -> anyhow::Result<ExitCode> {
+    let prepared = prepare(&context.world, &context.globals, &args.into())?;
+    tell(context, &prepared.notes);
+    let state_dir = prepared.assignment.state_dir.clone();
+    let handle = start(prepared.assignment).await.map_err(refused)?;
+    let dir = RunDir::new(&state_dir, handle.run()).path().to_owned();
+    follow(handle, dir, &[], &context.flags).await
+}
+
+/// What is worth knowing before a run starts.
+pub(crate) fn tell(context: &Context, notes: &[Diagnostic]) {
+    if !notes.is_empty() && !context.flags.quiet {
+        output::note(&diagnose::render(notes, true));
+    }
+}
+
+/// Tells what the user can mend by writing something else from what the world did.
+pub(crate) fn refused(error: StartError) -> anyhow::Error {
+    let help = match &error {
+        StartError::Policy(PolicyError::Invalid { .. }) => "`countersign check` shows where",
+        StartError::NoJudge(_) => "name one with --verifier, or give its role a model with --model",
+        StartError::Completed(_) => "`countersign fork` opens a new branch of it",
+        _ => return error.into(),
+    };
+    fail::usage(error.to_string(), help)
+}
+
 /// A whole number; underscores may part its digits, as in TOML.
 fn whole_number(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|&c| c != '_').collect();
     digits.parse().map_err(|_| "write a whole number, as 3_000_000".to_owned())
-}
-
-fn role_model(text: &str) -> Result<(String, ModelRef), String> {
-    let shape = || "write ROLE=PROVIDER/MODEL, as worker=anthropic/claude-sonnet-4-5".to_owned();
-    let (role, model) = text.split_once('=').filter(|(role, _)| !role.is_empty()).ok_or_else(shape)?;
-    let model = model.parse().map_err(|_| shape())?;
-    Ok((role.to_owned(), model))
 }
 
 fn sandbox_level(text: &str) -> Result<SandboxLevel, String> {
@@ -93,15 +140,6 @@ fn sandbox_level(text: &str) -> Result<SandboxLevel, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_model_flag_names_a_role_and_a_model() {
-        let (role, model) = role_model("worker=openrouter/meta/llama=x").unwrap();
-        assert_eq!((role.as_str(), model.to_string().as_str()), ("worker", "openrouter/meta/llama=x"));
-        for wrong in ["worker", "=a/b", "worker=sonnet", ""] {
-            assert!(role_model(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn numbers_are_written_as_in_toml() {
