@@ -37,8 +37,9 @@ pub struct Limits {
 pub struct Plan {
     /// The first entry that stays verbatim.
     pub kept_from: EntryId,
-    /// The summary is asked for at the end of the history of `path[..asked_over]`: of the whole path, unless
-    /// that request would not fit the window. Everything that is cut away is in it.
+    /// The summary is asked for at the end of the history that `path[..asked_over]` is projected to: of the whole
+    /// path, unless that request would not fit the window. It is the front of the lane's present history, so the
+    /// provider's cache holds it, and everything that is cut away is in it.
     pub asked_over: usize,
     /// Files read so far, taken from results.
     pub files_read: Vec<String>,
@@ -70,7 +71,8 @@ pub const fn needed(used: u64, window: u64, reserve: u64) -> bool {
     used > window.saturating_sub(reserve)
 }
 
-/// Plans a compaction of the path. `size` is what an entry takes up in a request, in tokens.
+/// Plans a compaction of the path. `size` is what an entry takes up in a request, in tokens: [`estimate`], or
+/// that scaled so that the whole comes to what the provider has reported.
 ///
 /// `None` where none would both make the history smaller and bring it under `window - reserve`: what can't be
 /// cut is then too large, and compacting again would change nothing.
@@ -323,3 +325,6 @@ impl<'a> Measured<'a> {
         self.fixed + self.newer + self.tokens(step, self.steps.len())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,7 +113,7 @@ impl std::fmt::Display for Holder {
 /// A line that is not what was written. It and all after it are not read; what is before it can be.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{path}, line {line}: {wrong}. The {readable} entries before it are whole and can still be read",
+    "{path}, line {line}: {wrong}. Nothing was changed; entries before it that can still be read: {readable}",
     path = path.display()
 )]
 pub struct Damage {

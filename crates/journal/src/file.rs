@@ -264,3 +264,6 @@ fn same_file(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
 fn same_file(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
     one.len() == other.len()
 }
+
+#[cfg(test)]
+mod tests;

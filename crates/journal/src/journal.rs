@@ -104,3 +104,6 @@ impl Journal {
         answered.await.map_err(|_| StoreError::Closed)
     }
 }
+
+#[cfg(test)]
+mod tests;

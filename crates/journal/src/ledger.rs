@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use countersign_protocol::{
-    Body, Claim, Entry, Lane, Usage, Verdict,
+    BlobId, Body, Claim, Entry, Lane, Usage, Verdict,
     budget::Spent,
     entry::{Charge, Ended, Reservation},
 };
@@ -93,6 +93,18 @@ pub fn claims(entries: &[Entry]) -> impl Iterator<Item = &Claim> {
     })
 }
 
+/// The content that each file had when a result on the path last named it; `None` where it was gone then.
+///
+/// It says which files the lane's model knows, also after a compaction, and whether they have changed since.
+#[must_use]
+pub fn files_known<'a>(path: &[&'a Entry]) -> BTreeMap<&'a str, Option<&'a BlobId>> {
+    let outcomes = path.iter().filter_map(|entry| match &entry.body {
+        Body::ToolResult(outcome) if !outcome.is_error => Some(outcome),
+        _ => None,
+    });
+    outcomes.flat_map(|one| &one.files).map(|file| (file.path.as_str(), file.content.as_ref())).collect()
+}
+
 /// How the run ended; `None` while it has not, or once it was resumed.
 #[must_use]
 pub fn outcome(entries: &[Entry]) -> Option<&Ended> {
@@ -107,11 +119,13 @@ pub fn outcome(entries: &[Entry]) -> Option<&Ended> {
 #[cfg(test)]
 mod tests {
     use countersign_protocol::{
-        ClaimId, Money, Outcome, ReservationId, budget::Budget, entry::Purpose, entry::Resume,
+        ClaimId, Money, Outcome, ReservationId,
+        budget::Budget,
+        entry::{FileAction, FileTouch, Purpose, Resume, ToolOutcome},
     };
 
     use super::*;
-    use crate::testing::Script;
+    use crate::testing::{Script, outcome as outcome_of};
 
     fn reservation(n: u64, actor: Lane, money: Option<u128>) -> Body {
         Body::Reservation(Reservation {
@@ -184,6 +198,20 @@ mod tests {
         let resume = Resume { version: "0".into(), budget: Budget::default(), models: Vec::new() };
         script.add(Lane::Run, Body::Resume(resume));
         assert_eq!(outcome(&script.entries), None);
+    }
+
+    #[test]
+    fn of_each_file_the_last_content_is_known() {
+        let mut script = Script::new();
+        let contents = [Some(BlobId::of(b"1")), Some(BlobId::of(b"2")), None];
+        for (path, content) in [("a", 0), ("b", 0), ("a", 1), ("b", 2)] {
+            let file =
+                FileTouch { path: path.into(), action: FileAction::Read, content: contents[content].clone() };
+            let outcome = ToolOutcome { files: vec![file], ..outcome_of("c", "") };
+            script.worker(Body::ToolResult(Box::new(outcome)));
+        }
+        let known = files_known(&script.path()).into_iter().collect::<Vec<_>>();
+        assert_eq!(known, [("a", contents[1].as_ref()), ("b", None)]);
     }
 
     #[test]

@@ -87,11 +87,17 @@ pub(crate) fn encode(entry: &Entry, left: usize, links: Links) -> Result<Encoded
     };
     let prev = links.prev.map_or("null".into(), |hash| format!("\"{}\"", hash.to_hex()));
     line.extend_from_slice(format!(",\"left\":{left},\"prev\":{prev}").as_bytes());
+    let (line, hash) = sealed(line, links);
+    Ok(Encoded { line, hash, blob })
+}
+
+/// The line with its hash at the end.
+pub(crate) fn sealed(mut line: Vec<u8>, links: Links) -> (Vec<u8>, Hash) {
     let hash = chain_hash(links, &line);
     line.extend_from_slice(HASH_KEY);
     line.extend_from_slice(hash.to_hex().as_bytes());
     line.extend_from_slice(b"\"}\n");
-    Ok(Encoded { line, hash, blob })
+    (line, hash)
 }
 
 fn chain_hash(links: Links, bytes: &[u8]) -> Hash {
@@ -156,5 +162,56 @@ impl<'a> Line<'a> {
             return Err(Wrong::Misplaced(format!("its body is a `{}`, not a `{kind}`", body.kind())));
         }
         Ok(Entry { id, parent, lane, seq, at, body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Script, message};
+    use countersign_protocol::entry::Cause;
+
+    fn script() -> Script {
+        let mut script = Script::new();
+        script.worker(message(Cause::Assignment, "Mend the bug: \u{2018}é\u{2019}\n"));
+        script
+    }
+
+    #[test]
+    fn a_line_is_the_entrys_own_json_and_its_links() {
+        let script = script();
+        let root = encode(&script.entries[0], 0, Links { parent: None, prev: None }).unwrap();
+        let links = Links { parent: Some(root.hash), prev: Some(root.hash) };
+        let next = encode(&script.entries[1], 0, links).unwrap();
+        for (encoded, entry) in [(&root, &script.entries[0]), (&next, &script.entries[1])] {
+            let own = serde_json::to_string(entry).unwrap();
+            let line = String::from_utf8(encoded.line.clone()).unwrap();
+            assert!(line.starts_with(own.strip_suffix('}').unwrap()), "{line}");
+        }
+        let lines = [root.line, next.line].concat();
+        insta::assert_snapshot!("lines", String::from_utf8(lines).unwrap());
+    }
+
+    #[test]
+    fn a_long_body_leaves_its_line() {
+        let mut script = script();
+        script.worker(message(Cause::Steer, &"x".repeat(BODY_LIMIT)));
+        let encoded = encode(&script.entries[2], 0, Links { parent: None, prev: None }).unwrap();
+        assert!(encoded.line.len() < 1000);
+        let body = encoded.blob.unwrap();
+        assert_eq!(serde_json::from_slice::<Body>(&body).unwrap(), script.entries[2].body);
+        let line = String::from_utf8(encoded.line).unwrap();
+        assert!(line.contains(&format!("\"type\":\"message\",\"body_blob\":\"{}\"", BlobId::of(&body))));
+    }
+
+    #[test]
+    fn no_body_has_a_key_of_the_lines_own() {
+        let script = script();
+        for entry in &script.entries {
+            let body = serde_json::to_value(&entry.body).unwrap();
+            for key in ["id", "parent", "lane", "seq", "at", "left", "prev", "hash", "body_blob"] {
+                assert!(body.get(key).is_none(), "{key} in {}", entry.body.kind());
+            }
+        }
     }
 }

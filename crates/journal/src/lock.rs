@@ -20,7 +20,7 @@ const EPOCH: &str = "epoch";
 /// Holds the lock until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -43,7 +43,16 @@ impl Lock {
         let note = serde_json::to_vec(&me).unwrap_or_default();
         let written = file.set_len(0).and_then(|()| file.write_all(&note));
         written.map_err(StoreError::io("writing the lock", path))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // The note, so that the next holder is not taken for this one. The lock by name, since a process that is
+        // just being started may still share the file. Either failing harms nobody: the system frees the lock.
+        _ = self.file.set_len(0);
+        _ = self.file.unlock();
     }
 }
 

@@ -237,3 +237,6 @@ fn goal(path: &[&Entry], kept: usize) -> Option<Item> {
     };
     Some(Item::User { text })
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -29,10 +29,14 @@ pub(crate) struct Scan {
     pub(crate) damage: Option<Damage>,
 }
 
-/// Reads a file. A line that is wrong ends the reading and is told in [`Scan::damage`].
+/// Reads the file at `path`. A line that is wrong ends the reading and is told in [`Scan::damage`].
 pub(crate) fn scan(path: &Path, blobs: &Blobs) -> Result<Scan, StoreError> {
     let file = File::open(path).map_err(StoreError::io("opening the journal", path))?;
-    let mut lines = Lines { input: BufReader::with_capacity(1 << 16, file), offset: 0 };
+    scan_bytes(file, path, blobs)
+}
+
+fn scan_bytes(input: impl Read, path: &Path, blobs: &Blobs) -> Result<Scan, StoreError> {
+    let mut lines = Lines { input: BufReader::with_capacity(1 << 16, input), offset: 0 };
     let mut scan = Scan::default();
     let mut whole = 0; // entries of whole commits
     let mut left = 0; // lines of the present commit that are still to come
@@ -128,3 +132,6 @@ impl<R: Read> Lines<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -124,3 +124,66 @@ pub(crate) fn compaction(summary: &str, kept_from: EntryId) -> Body {
         tokens_before: 1000,
     })
 }
+
+/// Histories that nobody would write: results that come late, twice or never, ids that come back, words between a
+/// call and its result.
+pub(crate) mod story {
+    use proptest::prelude::*;
+
+    use super::{Body, Cause, FileAction, Script, intent, message, result, touched, turn};
+
+    #[derive(Debug, Clone)]
+    pub(crate) enum Event {
+        Word(usize),
+        Turn(Vec<u8>, usize),
+        Intent(u8),
+        Result(u8, usize),
+        Touch(u8, FileAction, u8, bool),
+        /// Entries that are no history.
+        Noise,
+    }
+
+    /// Tales that begin with an assignment.
+    pub(crate) fn tales() -> impl Strategy<Value = Vec<Event>> {
+        let call = 0_u8..4;
+        let size = 1_usize..4000;
+        let action = prop_oneof![Just(FileAction::Read), Just(FileAction::Written)];
+        let event = prop_oneof![
+            2 => size.clone().prop_map(Event::Word),
+            4 => (prop::collection::btree_set(call.clone(), 0..4), size.clone())
+                .prop_map(|(calls, size)| Event::Turn(calls.into_iter().collect(), size)),
+            3 => call.clone().prop_map(Event::Intent),
+            6 => (call.clone(), size).prop_map(|(call, size)| Event::Result(call, size)),
+            3 => (call, action, 0_u8..6, any::<bool>()).prop_map(|(call, action, file, failed)| {
+                Event::Touch(call, action, file, failed)
+            }),
+            2 => Just(Event::Noise),
+        ];
+        prop::collection::vec(event, 0..40)
+    }
+
+    pub(crate) fn tell(tale: &[Event]) -> Script {
+        let mut script = Script::new();
+        script.worker(message(Cause::Assignment, "Do <this> & that"));
+        tale.iter().for_each(|event| tell_one(&mut script, event));
+        script
+    }
+
+    pub(crate) fn tell_one(script: &mut Script, event: &Event) {
+        let name = |call: &u8| format!("c{call}");
+        script.worker(match event {
+            Event::Word(size) => message(Cause::Steer, &"w".repeat(*size)),
+            Event::Turn(calls, size) => {
+                let names: Vec<String> = calls.iter().map(name).collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                turn(&"t".repeat(*size), &names)
+            }
+            Event::Intent(call) => intent(&name(call)),
+            Event::Result(call, size) => result(&name(call), &"r".repeat(*size)),
+            Event::Touch(call, action, file, failed) => {
+                touched(&name(call), *action, &format!("file{file}"), *failed)
+            }
+            Event::Noise => Body::Notice { cause: Cause::Budget, text: "noise".into() },
+        });
+    }
+}

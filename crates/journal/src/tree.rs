@@ -9,7 +9,7 @@
 
 use std::{collections::HashMap, fmt::Write};
 
-use countersign_protocol::{Entry, EntryId};
+use countersign_protocol::{Body, Entry, EntryId};
 
 use crate::gist::{gist, printable};
 
@@ -34,6 +34,13 @@ pub fn render_tree(entries: &[Entry], options: TreeOptions) -> String {
     let digits = entries.last().map_or(1, |entry| entry.seq.to_string().len());
     let mut text = String::new();
     for (row, entry) in entries.iter().enumerate() {
+        let says = match entry.body {
+            Body::Branch { leaf: Some(leaf) } => match entries[..row].iter().find(|one| one.id == leaf) {
+                Some(leaf) => format!("goes on from {}", leaf.seq),
+                None => format!("goes on from {leaf}"),
+            },
+            _ => gist(&entry.body, options.width),
+        };
         let line = format!(
             "{} {:>digits$} {} {:<10} {:<11} {}",
             columns.draw(row),
@@ -41,7 +48,7 @@ pub fn render_tree(entries: &[Entry], options: TreeOptions) -> String {
             entry.at.strftime("%H:%M:%S"),
             entry.lane,
             entry.body.kind(),
-            gist(&entry.body, options.width),
+            says,
         );
         // Writing to a String does not fail.
         let _ = writeln!(text, "{}", printable(line.trim_end(), options.width));
@@ -115,3 +122,6 @@ impl Columns {
         text
     }
 }
+
+#[cfg(test)]
+mod tests;
