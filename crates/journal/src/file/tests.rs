@@ -253,8 +253,9 @@ fn end(child: std::process::Child) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
 }
 
-fn child_dir() -> PathBuf {
-    std::env::var_os(CHILD).expect("started by another test").into()
+/// The folder to work in; `None` where nobody has started this program as another process.
+fn child_dir() -> Option<PathBuf> {
+    std::env::var_os(CHILD).map(PathBuf::from)
 }
 
 #[tokio::test]
@@ -270,7 +271,7 @@ async fn two_processes_do_not_write_one_journal() {
 #[tokio::test]
 #[ignore = "runs as a process of another test"]
 async fn appends_a_hundred() {
-    let dir = child_dir();
+    let Some(dir) = child_dir() else { return };
     let mut store = loop {
         match FileStore::open(&dir) {
             Ok(store) => break store,
@@ -311,7 +312,7 @@ async fn a_lock_goes_with_its_process() {
 #[test]
 #[ignore = "runs as a process of another test"]
 fn holds_for_ever() {
-    let dir = child_dir();
+    let Some(dir) = child_dir() else { return };
     let _store = loop {
         if let Ok(store) = FileStore::open(&dir) {
             break store;
@@ -335,7 +336,7 @@ fn a_full_disk_ends_the_writing_and_tears_nothing() {
 #[tokio::test]
 #[ignore = "runs as a process of another test"]
 async fn writes_until_it_fails() {
-    let dir = child_dir();
+    let Some(dir) = child_dir() else { return };
     let mut store = FileStore::open(&dir).unwrap();
     let mut script = Script::new();
     let (mut head, mut written) = (None, 0);
@@ -362,4 +363,48 @@ async fn writes_until_it_fails() {
     let mut store = FileStore::open(&dir).unwrap();
     assert!(matches!(script.entries[0].body, Body::Run(_)));
     assert_eq!(store.load().unwrap().entries, script.entries[..written]);
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    use io::BufRead;
+    let dir = tempfile::tempdir().unwrap();
+    drop(FileStore::create(dir.path()).unwrap());
+    let mut acknowledged = 0;
+    for lines in [3, 7, 20] {
+        let mut writer = child("writes_and_says_so", dir.path(), "").spawn().unwrap();
+        let said = io::BufReader::new(writer.stderr.take().unwrap()).lines();
+        let numbers = said.filter_map(|line| line.unwrap().parse::<usize>().ok());
+        acknowledged = numbers.take(lines).last().expect("it has written");
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let entries = FileStore::open(dir.path()).unwrap().load().unwrap().entries;
+        assert!(entries.len() >= acknowledged, "{} of {acknowledged}", entries.len());
+        assert_eq!(entries.len() % 3, 1, "commits are whole");
+    }
+    assert!(acknowledged > 60);
+}
+
+#[tokio::test]
+#[ignore = "runs as a process of another test"]
+async fn writes_and_says_so() {
+    let Some(dir) = child_dir() else { return };
+    let mut store = FileStore::open(&dir).unwrap();
+    let Loaded { entries, hashes, epoch, .. } = store.load().unwrap();
+    let (mut script, mut head, mut written) = (Script { entries }, hashes.last().cloned(), hashes.len());
+    if written == 0 {
+        script = Script::new();
+    }
+    loop {
+        if written > 0 {
+            (0..3).for_each(|n| _ = script.add(Lane::Worker, note(&n.to_string())));
+        }
+        let batch = script.entries[written..].to_vec();
+        let Ok(Commit::Committed { head: new }) = store.commit(epoch, head.as_ref(), batch).await else {
+            panic!()
+        };
+        (head, written) = (Some(new), script.entries.len());
+        // The test harness keeps what macros print to itself.
+        writeln!(io::stderr(), "{written}").unwrap();
+    }
 }
