@@ -1,0 +1,119 @@
+//! What is read, once, of the repository that the workspace is in: which files it tracks, and its list of excludes.
+//!
+//! Nothing is run there: its index is copied and read with our own configuration.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    SnapshotError,
+    git::{Git, failed, strange},
+};
+
+/// The repository that the workspace is in; for a plain folder, the folder with nothing tracked or excluded.
+#[derive(Debug)]
+pub(super) struct Origin {
+    /// The folder that the repository is about.
+    pub(super) top: PathBuf,
+    /// The workspace's path below it; empty where it is the same.
+    pub(super) prefix: String,
+    /// The text of its list of excludes.
+    pub(super) excludes: String,
+    /// The files that it tracks in the workspace, by their path there.
+    pub(super) tracked: Vec<String>,
+}
+
+impl Origin {
+    /// Finds the repository. One above the workspace counts only if it tracks a file in the workspace:
+    /// else a home folder under version control would hide every workspace in it.
+    pub(super) async fn find(workspace: &Path, git: &Git) -> Result<Self, SnapshotError> {
+        let plain = || Self {
+            top: workspace.into(),
+            prefix: String::new(),
+            excludes: String::new(),
+            tracked: Vec::new(),
+        };
+        let Some((top, dir)) = workspace.ancestors().find_map(|folder| Some((folder, git_dir(folder)?)))
+        else {
+            return Ok(plain());
+        };
+        let Some(prefix) = workspace.strip_prefix(top).ok().and_then(Path::to_str) else {
+            return Ok(plain());
+        };
+        let tracked = tracked(git, &dir, prefix).await?;
+        if tracked.is_empty() && !prefix.is_empty() {
+            return Ok(plain());
+        }
+        let excludes = fs::read(common_dir(&dir).join("info/exclude")).unwrap_or_default();
+        let excludes = String::from_utf8_lossy(&excludes).into_owned();
+        Ok(Self { top: top.into(), prefix: prefix.into(), excludes, tracked })
+    }
+}
+
+/// The git folder of this folder: its `.git`, or what a `.git` file names (worktrees, submodules).
+fn git_dir(folder: &Path) -> Option<PathBuf> {
+    let dot_git = folder.join(".git");
+    let dir = match fs::read_to_string(&dot_git) {
+        Ok(text) => folder.join(text.strip_prefix("gitdir:")?.trim()),
+        Err(_) => dot_git,
+    };
+    dir.join("HEAD").is_file().then_some(dir)
+}
+
+/// The folder that worktrees share.
+fn common_dir(dir: &Path) -> PathBuf {
+    match fs::read_to_string(dir.join("commondir")) {
+        Ok(text) => dir.join(text.trim()),
+        Err(_) => dir.into(),
+    }
+}
+
+async fn tracked(git: &Git, dir: &Path, prefix: &str) -> Result<Vec<String>, SnapshotError> {
+    let index = dir.join("index");
+    if !index.is_file() {
+        return Ok(Vec::new());
+    }
+    let scratch = tempfile::tempdir_in(git.dir()).map_err(failed("create a folder in", git.dir()))?;
+    let copy = scratch.path().join("index");
+    fs::copy(&index, &copy).map_err(failed("copy", &index))?;
+    let shared = copy_shared(dir, git.dir())?;
+    let listed = git.run_with(&["ls-files", "-z", "--full-name"], Some(&copy), b"").await;
+    for file in shared {
+        fs::remove_file(&file).map_err(failed("remove", &file))?;
+    }
+    let listed = String::from_utf8(listed?).map_err(|error| {
+        let lossy = String::from_utf8_lossy(error.as_bytes());
+        let path = lossy.split('\0').find(|path| path.contains('\u{fffd}'));
+        SnapshotError::NotUtf8 { lossy: path.unwrap_or_default().into() }
+    })?;
+    let below = |path: &str| match prefix {
+        "" => Some(path.to_owned()),
+        _ => path.strip_prefix(prefix)?.strip_prefix('/').map(str::to_owned),
+    };
+    let mut paths: Vec<String> = listed.split_terminator('\0').filter_map(below).collect();
+    paths.dedup();
+    match paths.iter().find(|path| Path::new(path).components().any(|part| !is_plain(part))) {
+        Some(path) => Err(strange("ls-files", format!("the path `{path}`"))),
+        None => Ok(paths),
+    }
+}
+
+fn is_plain(part: std::path::Component<'_>) -> bool {
+    matches!(part, std::path::Component::Normal(_))
+}
+
+/// An index may be split: the larger part lies beside it, and is looked for in the folder of whoever reads it.
+fn copy_shared(from: &Path, to: &Path) -> Result<Vec<PathBuf>, SnapshotError> {
+    let mut copies = Vec::new();
+    for entry in fs::read_dir(from).map_err(failed("read", from))? {
+        let entry = entry.map_err(failed("read", from))?;
+        if entry.file_name().as_encoded_bytes().starts_with(b"sharedindex.") {
+            let copy = to.join(entry.file_name());
+            fs::copy(entry.path(), &copy).map_err(failed("copy", entry.path()))?;
+            copies.push(copy);
+        }
+    }
+    Ok(copies)
+}
