@@ -92,7 +92,7 @@ pub fn read(kind: &ReportKind, output: &Output<'_>) -> Option<Result<Tests, Repo
 }
 
 /// The text without terminal colours and carriage returns.
-fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     static ESCAPES: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-Za-z]|\r").expect("a constant pattern"));
     ESCAPES.replace_all(text, "")
