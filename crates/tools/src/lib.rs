@@ -19,7 +19,7 @@ mod repair;
 mod schema;
 mod take;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod text;
 mod tool;
 mod toolset;

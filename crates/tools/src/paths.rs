@@ -175,7 +175,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::testing::Bench;
+    use crate::tests::Bench;
 
     fn place(bench: &Bench, given: &str, access: Access) -> Result<String, String> {
         resolve(&bench.context, given, access).map(|place| place.shown).map_err(|error| error.to_string())

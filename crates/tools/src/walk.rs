@@ -119,7 +119,7 @@ pub(crate) fn start(context: &ToolContext, path: Option<&str>) -> Result<Place, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Bench;
+    use crate::tests::Bench;
 
     fn found(bench: &Bench, path: &str) -> Vec<String> {
         let place = start(&bench.context, Some(path)).unwrap();

@@ -1,4 +1,13 @@
-//! What the tests of this crate share: a workspace on disk, and a way to call tools in it.
+//! Tests through the calls of a model, and what they share: a workspace on disk, and a way to call tools in it.
+
+mod bash;
+mod calls;
+mod contract;
+mod edit;
+mod files;
+mod repair;
+mod schedule;
+mod search;
 
 use std::{
     fs,
