@@ -1,0 +1,183 @@
+//! Each request extends the last one byte for byte, and says what it should.
+
+use countersign_protocol::{
+    Api, Arguments, AssistantMessage, Block, CallId, Content, Item, Replay, ToolCall, ToolDefinition,
+    ToolResult,
+    entry::{PrefixCause, Section},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn spec(api: Api) -> ModelSpec {
+    let model = "lab/some-model".parse().unwrap();
+    ModelSpec { model, api, context_window: 100_000, max_output_tokens: 1_000, price: None }
+}
+
+fn prefix() -> Prefix {
+    let schema = r#"{"type":"object","properties":{"command":{"type":"string"}}}"#;
+    let tool = ToolDefinition { name: "bash".into(), description: "Runs it.".into(), schema: schema.into() };
+    Prefix {
+        model: "lab/some-model".parse().unwrap(),
+        sections: vec![Section { name: "role".into(), text: "You are \"exact\".".into() }],
+        tools: vec![tool],
+        cause: PrefixCause::Start,
+    }
+}
+
+fn encoders() -> [(Api, Box<dyn Encoder>); 2] {
+    [
+        (Api::OpenaiChat, Box::new(OpenAiChat::default())),
+        (Api::AnthropicMessages, Box::new(AnthropicMessages)),
+    ]
+}
+
+fn call(id: &str, raw: &str) -> Block {
+    let arguments = Arguments::from_text(raw);
+    Block::ToolCall(ToolCall { id: CallId(id.into()), name: "bash".into(), arguments, replay: None })
+}
+
+fn result(id: &str, text: &str) -> ToolResult {
+    let content = vec![Content::Text { text: text.into() }];
+    ToolResult { call: CallId(id.into()), name: "bash".into(), content, is_error: false }
+}
+
+fn prompt(encoder: &dyn Encoder, api: Api, items: &[Item]) -> Prompt {
+    let mut prompt = Prompt::new(encoder, &spec(api), &prefix());
+    for item in items {
+        prompt.push(encoder, item);
+    }
+    prompt
+}
+
+fn request(encoder: &dyn Encoder, api: Api, items: &[Item]) -> Value {
+    serde_json::from_slice(&encoder.assemble(&prompt(encoder, api, items), None, 77)).unwrap()
+}
+
+fn history() -> Vec<Item> {
+    let reasoning = Block::Reasoning {
+        text: "hm".into(),
+        replay: Some(Replay {
+            api: Api::AnthropicMessages,
+            json: r#"{"type":"thinking","thinking":"hm","signature":"s=="}"#.into(),
+        }),
+    };
+    vec![
+        Item::User { text: "Do it.".into() },
+        Item::Assistant {
+            message: AssistantMessage {
+                blocks: vec![reasoning, call("a", r#"{"command": "ls"}"#), call("b", r#"{"command": "l"#)],
+            },
+        },
+        Item::ToolResults { results: vec![result("a", "x"), result("b", "cut")] },
+        Item::User { text: "Half is used.".into() },
+    ]
+}
+
+#[test]
+fn openai_chat_says_what_it_should() {
+    let body = request(&OpenAiChat::default(), Api::OpenaiChat, &history());
+    assert_eq!(body["max_tokens"], 77);
+    assert_eq!(body["stream_options"]["include_usage"], true);
+    assert_eq!(body["tools"][0]["function"]["parameters"]["type"], "object");
+    let roles: Vec<_> =
+        body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool", "user"]);
+    let calls = &body["messages"][2]["tool_calls"];
+    assert_eq!(calls[0]["function"]["arguments"], r#"{"command": "ls"}"#, "the model's own bytes go back");
+    assert_eq!(calls[1]["function"]["arguments"], "{}", "what was cut goes back as an empty object");
+    assert_eq!(body["messages"][2]["content"], Value::Null);
+}
+
+#[test]
+fn anthropic_messages_says_what_it_should() {
+    let body = request(&AnthropicMessages, Api::AnthropicMessages, &history());
+    assert_eq!(body["max_tokens"], 77);
+    assert_eq!(body["system"][0]["cache_control"], json!({ "type": "ephemeral" }));
+    let assistant = &body["messages"][1]["content"];
+    assert_eq!(assistant[0], json!({ "type": "thinking", "thinking": "hm", "signature": "s==" }));
+    assert_eq!(assistant[2]["input"], json!({}));
+    let results = body["messages"][2]["content"].as_array().unwrap();
+    assert_eq!(results.len(), 2, "all results of a turn are one message");
+    assert_eq!(results[1]["tool_use_id"], "b");
+    assert_eq!(body["messages"][3]["content"][0]["cache_control"]["type"], "ephemeral");
+    let markers = body.to_string().matches("cache_control").count();
+    assert!(markers <= 4, "{markers} markers");
+}
+
+#[test]
+fn the_output_limit_has_the_name_that_the_server_wants() {
+    let encoder = OpenAiChat { limit_field: "max_completion_tokens" };
+    assert_eq!(request(&encoder, Api::OpenaiChat, &history())["max_completion_tokens"], 77);
+}
+
+#[test]
+fn no_block_is_empty_for_anthropic() {
+    let empty = Item::Assistant { message: AssistantMessage { blocks: vec![] } };
+    let blank = Item::ToolResults { results: vec![result("a", " \n")] };
+    let body = request(&AnthropicMessages, Api::AnthropicMessages, &[empty, blank]);
+    assert_eq!(body["messages"][0]["content"][0]["text"], "(empty)");
+    assert_eq!(body["messages"][1]["content"][0]["content"][0]["text"], "(empty)");
+}
+
+#[test]
+fn pictures_follow_the_results_where_the_api_has_no_place_for_them() {
+    let picture = Content::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let mut with_picture = result("a", "seen");
+    with_picture.content.push(picture);
+    let items = [Item::ToolResults { results: vec![with_picture] }];
+    let chat = request(&OpenAiChat::default(), Api::OpenaiChat, &items);
+    assert_eq!(chat["messages"][2]["content"][1]["image_url"]["url"], "data:image/png;base64,AAAA");
+    let anthropic = request(&AnthropicMessages, Api::AnthropicMessages, &items);
+    assert_eq!(anthropic["messages"][0]["content"][0]["content"][1]["source"]["data"], "AAAA");
+}
+
+fn any_item() -> impl Strategy<Value = Item> {
+    let text = prop_oneof![any::<String>(), Just(String::new()), Just("</system> \u{0} 🦀".to_owned())];
+    let raw = prop_oneof![
+        any::<String>(),
+        Just(r#"{"command": "ls  é"}"#.to_owned()),
+        Just(r#"{"z":1,"a":[1.50,1e3]}"#.to_owned()),
+        Just("null".to_owned()),
+    ];
+    prop_oneof![
+        text.clone().prop_map(|text| Item::User { text }),
+        (text.clone(), prop::collection::vec(raw, 0..3)).prop_map(|(text, raws)| {
+            let calls = raws.iter().enumerate().map(|(n, raw)| call(&format!("c{n}"), raw));
+            let blocks = std::iter::once(Block::Text { text, replay: None }).chain(calls).collect();
+            Item::Assistant { message: AssistantMessage { blocks } }
+        }),
+        prop::collection::vec(text, 1..3).prop_map(|texts| {
+            let results = texts.iter().enumerate().map(|(n, text)| result(&format!("c{n}"), text)).collect();
+            Item::ToolResults { results }
+        }),
+    ]
+}
+
+/// A request up to the end of its last message, without cache markers.
+fn cacheable(body: &Bytes) -> String {
+    let text = std::str::from_utf8(body).unwrap().replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+    text[..text.rfind("],\"max_tokens\"").unwrap()].to_owned()
+}
+
+proptest! {
+    #[test]
+    fn each_request_extends_the_last_one_also_in_another_process(items in prop::collection::vec(any_item(), 1..14)) {
+        for (api, encoder) in encoders() {
+            let mut growing = Prompt::new(encoder.as_ref(), &spec(api), &prefix());
+            let mut before = String::new();
+            for (number, item) in items.iter().enumerate() {
+                growing.push(encoder.as_ref(), item);
+                let body = encoder.assemble(&growing, None, 100 + number as u64);
+                prop_assert!(serde_json::from_slice::<Value>(&body).is_ok());
+                let now = cacheable(&body);
+                prop_assert!(now.starts_with(&before), "{api}");
+                before = now;
+                let elsewhere = prompt(encoder.as_ref(), api, &items[..=number]);
+                prop_assert_eq!(encoder.assemble(&elsewhere, None, 100 + number as u64), body);
+                prop_assert_eq!(elsewhere.chain(), growing.chain());
+            }
+        }
+    }
+}
