@@ -1,15 +1,28 @@
 //! Decoders: what a provider sent, event by event or as one body, becomes one [`Decoded`].
+//!
+//! [`AnswerReader`] takes the bytes of a response as they come, [`error_body`] one whose status says failure, and
+//! [`decode_recorded`] a whole recorded one; all three end in the same code.
 
+mod answer;
+mod anthropic_messages;
+mod draft;
 mod error;
+mod frame;
+mod gemini;
+mod json;
+mod openai_chat;
+mod openai_responses;
+mod report;
+mod retry_after;
 pub mod sse;
+mod usage;
 
-use std::time::Duration;
+use countersign_protocol::{Api, AssistantMessage, Stop};
 
-use countersign_protocol::{Api, AssistantMessage, Stop, Usage};
-use serde_json::Value;
-
+pub use answer::AnswerReader;
 pub use error::{ApiError, ErrorClass, error_body};
 pub use sse::SseEvent;
+pub use usage::{Pass, ReportedUsage};
 
 /// Turns the events of one answer, or its whole body, into a [`Decoded`]. Made by [`decoder`], used once.
 pub trait Decoder: Send {
@@ -53,42 +66,19 @@ pub struct Decoded {
     pub complete: bool,
     /// Whether the host may run the calls as they stand.
     pub executable: bool,
-}
-
-/// Usage as a provider reported it: `None` is "not reported", which is not zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ReportedUsage {
-    /// Prompt tokens that were neither read from nor written to the cache.
-    pub input_uncached: Option<u64>,
-    /// Prompt tokens read from the cache.
-    pub cache_read: Option<u64>,
-    /// Prompt tokens written to the cache, those for one hour included.
-    pub cache_write: Option<u64>,
-    /// The part of `cache_write` that is kept for one hour.
-    pub cache_write_1h: Option<u64>,
-    /// Output tokens, reasoning included.
-    pub output: Option<u64>,
-    /// The part of `output` that was reasoning.
-    pub reasoning: Option<u64>,
-    /// The size of the prompt. Not always the sum of the buckets: some gateways let them overlap.
-    pub prompt_total: Option<u64>,
-    /// Tokens that are billed and that the numbers above leave out: further passes, other models.
-    pub billed_elsewhere: Option<u64>,
-}
-
-impl ReportedUsage {
-    /// The usage to settle; `None` where prompt or output was not reported.
-    #[must_use]
-    pub fn to_usage(&self) -> Option<Usage> {
-        unimplemented!()
-    }
+    /// The model's words where it refused, if the provider sends them apart from the text.
+    pub refusal: Option<String>,
 }
 
 /// A fresh decoder for one answer of this API.
 #[must_use]
 pub fn decoder(api: Api) -> Box<dyn Decoder> {
-    let _ = api;
-    unimplemented!()
+    match api {
+        Api::AnthropicMessages => Box::<anthropic_messages::Decoder>::default(),
+        Api::OpenaiChat => Box::<openai_chat::Decoder>::default(),
+        Api::OpenaiResponses => Box::<openai_responses::Decoder>::default(),
+        Api::Gemini => Box::<gemini::Decoder>::default(),
+    }
 }
 
 /// Decodes a recorded response by the code path of a live call: a stream, a JSON body or an error.
@@ -100,14 +90,11 @@ pub fn decode_recorded(
     headers: &[(String, String)],
     body: &[u8],
 ) -> Decoded {
-    let _ = (api, status, content_type, headers, body, Duration::ZERO);
-    unimplemented!()
-}
-
-impl Decoded {
-    /// The answer as one JSON object, as `countersign decode` prints it.
-    #[must_use]
-    pub fn report(&self) -> Value {
-        unimplemented!()
+    if !(200..300).contains(&status) {
+        let error = error_body(api, status, headers, body);
+        return draft::conclude(api, Vec::new(), draft::Ending::failed(error));
     }
+    let mut reader = AnswerReader::new(api, content_type);
+    reader.push(body);
+    reader.finish(StreamEnd::Clean)
 }
