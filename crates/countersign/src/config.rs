@@ -1,11 +1,12 @@
 //! The configuration: the user's file, the workspace's and the one that a flag names, merged key by key.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
-use countersign_protocol::{Api, ModelRef, PriceTier, Rates};
+use countersign_model::{Provider, catalogue};
+use countersign_protocol::ModelRef;
 use serde::Deserialize;
 use toml::Value;
 
@@ -26,19 +27,14 @@ pub(crate) struct Layer {
     pub(crate) dir: PathBuf,
 }
 
-/// All layers together.
+/// All layers together, over what is shipped.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Config {
     pub(crate) defaults: Defaults,
-    pub(crate) providers: BTreeMap<String, ProviderEntry>,
+    pub(crate) providers: BTreeMap<String, Provider>,
+    /// Models of local servers whose window nobody said.
+    pub(crate) guessed: BTreeSet<ModelRef>,
     layers: Vec<Layer>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct ConfigFile {
-    defaults: Defaults,
-    providers: BTreeMap<String, ProviderEntry>,
 }
 
 /// What a task uses that doesn't say otherwise.
@@ -50,28 +46,6 @@ pub(crate) struct Defaults {
     pub(crate) supervisor: Option<String>,
     pub(crate) policy: Option<String>,
     pub(crate) model: Option<ModelRef>,
-}
-
-/// A provider as far as the configuration describes it; the shipped ones are completed later.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct ProviderEntry {
-    pub(crate) api: Option<Api>,
-    pub(crate) base_url: Option<String>,
-    pub(crate) api_key_env: Option<String>,
-    pub(crate) models: Vec<ModelEntry>,
-}
-
-/// A model as far as the configuration describes it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ModelEntry {
-    pub(crate) id: String,
-    pub(crate) context_window: Option<u64>,
-    pub(crate) max_output_tokens: Option<u64>,
-    pub(crate) price: Option<Rates>,
-    #[serde(default)]
-    pub(crate) tiers: Vec<PriceTier>,
 }
 
 impl Layer {
@@ -119,6 +93,29 @@ impl Layer {
                 ));
             }
         }
+    }
+
+    /// These keys as places of this file: a model's `id` becomes its index. `None` where the file says nothing there.
+    fn keys(&self, keys: &[&str]) -> Option<Vec<String>> {
+        let mut at = Value::Table(self.document.values().ok()?);
+        let mut places = Vec::new();
+        for key in keys {
+            let place = match &at {
+                Value::Array(models) => {
+                    let index = models
+                        .iter()
+                        .position(|model| model.get("id").and_then(Value::as_str) == Some(key))?;
+                    at = at.get(index)?.clone();
+                    index.to_string()
+                }
+                _ => {
+                    at = at.get(key)?.clone();
+                    (*key).to_owned()
+                }
+            };
+            places.push(place);
+        }
+        Some(places)
     }
 
     /// What an untrusted workspace may not say.
@@ -177,41 +174,158 @@ fn is_variable_name(text: &str) -> bool {
 }
 
 impl Config {
-    /// Merges the layers; a later one wins, key by key.
+    /// Merges the layers over the shipped providers; a later one wins, key by key.
     pub(crate) fn merge(layers: Vec<Layer>) -> Result<Self, LoadError> {
-        let mut merged = toml::Table::new();
+        let mut merged = shipped_providers()?;
         for layer in &layers {
             merge_tables(&mut merged, layer.document.values()?);
         }
-        // Each layer has the right types by itself; what can still be wrong is only there when all are seen together.
-        let file: ConfigFile = Value::Table(merged).try_into().map_err(|error: toml::de::Error| {
-            LoadError::from(Diagnostic::error(format!(
-                "the configuration files do not fit together: {}",
-                error.message()
-            )))
-        })?;
-        Ok(Self { defaults: file.defaults, providers: file.providers, layers })
+        let mut config = Self { layers, ..Self::default() };
+        if let Some(defaults) = merged.remove("defaults") {
+            config.defaults = defaults.try_into().map_err(|error| unfit(&error))?;
+        }
+        let mut findings = Findings::default();
+        for (name, provider) in merged.remove("providers").into_iter().flat_map(into_table) {
+            let provider = config.complete(&name, into_table(provider), &mut findings);
+            config.providers.extend(provider.map(|provider| (name, provider)));
+        }
+        findings.finish().map(|_| config)
     }
 
-    /// The last layer that says something under these keys.
-    pub(crate) fn layer(&self, keys: &[&str]) -> Option<&Layer> {
-        self.layers.iter().rev().find(|layer| {
-            let value = layer.document.values().ok();
-            let mut at = value.map(Value::Table);
-            for key in keys {
-                at = at.and_then(|value| value.get(key).cloned());
+    /// A provider with all that it needs. What no layer says is refused, or taken from what is usual.
+    fn complete(
+        &mut self,
+        name: &str,
+        mut provider: toml::Table,
+        findings: &mut Findings,
+    ) -> Option<Provider> {
+        let mut whole = true;
+        for key in ["api", "base_url"] {
+            if !provider.contains_key(key) {
+                let help = match key {
+                    "api" => "add `api = \"openai-chat\"`: most servers speak it",
+                    _ => "add `base_url = \"http://127.0.0.1:8080/v1\"`, with the address of the server",
+                };
+                let message = format!("the provider `{name}` needs the key `{key}`");
+                findings.add(self.error(&["providers", name], message).help(help));
+                whole = false;
             }
-            at.is_some()
-        })
+        }
+        let local = provider.get("base_url").and_then(Value::as_str).is_some_and(is_local);
+        if let Some(Value::Array(models)) = provider.get_mut("models") {
+            for model in models.iter_mut().filter_map(Value::as_table_mut) {
+                whole &= self.complete_model(name, local, model, findings);
+            }
+        }
+        if !whole {
+            return None;
+        }
+        provider.insert("name".into(), name.into());
+        // Each layer has the right types by itself, so this fails only where they do not fit together.
+        findings.take(Value::Table(provider).try_into().map_err(|error| unfit(&error)))
+    }
+
+    fn complete_model(
+        &mut self,
+        provider: &str,
+        local: bool,
+        model: &mut toml::Table,
+        findings: &mut Findings,
+    ) -> bool {
+        let id = model.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = ModelRef { provider: provider.into(), model: id };
+        let number = |model: &toml::Table, key: &str| model.get(key).and_then(Value::as_integer);
+        let mut refuse = |config: &Self, message: String, help: &str| {
+            findings.add(config.error(&["providers", provider, "models", &name.model], message).help(help));
+            false
+        };
+        let window = match number(model, "context_window") {
+            Some(window) => window,
+            None if local => {
+                self.guessed.insert(name.clone());
+                LOCAL_WINDOW
+            }
+            None => {
+                let help = "add `context_window = 131072`, with what its provider says";
+                return refuse(self, format!("the window of `{name}` is not known"), help);
+            }
+        };
+        let output = number(model, "max_output_tokens").unwrap_or(DEFAULT_OUTPUT.min(window));
+        if output > window {
+            let message = format!("an answer of `{name}` can't be larger than its window");
+            return refuse(self, message, "`context_window` counts prompt and answer together");
+        }
+        if model.contains_key("tiers") && !model.contains_key("price") {
+            let message = format!("`{name}` has price tiers and no price below them");
+            return refuse(self, message, "add `price = { input = \"…\", output = \"…\" }`");
+        }
+        model.insert("context_window".into(), window.into());
+        model.insert("max_output_tokens".into(), output.into());
+        true
+    }
+
+    /// The last layer that says something under these keys. In an array of models a key is a model's `id`.
+    pub(crate) fn layer(&self, keys: &[&str]) -> Option<&Layer> {
+        self.layers.iter().rev().find(|layer| layer.keys(keys).is_some())
+    }
+
+    /// Where the last word under these keys came from.
+    pub(crate) fn origin(&self, keys: &[&str]) -> Origin {
+        self.layer(keys).map_or(Origin::Shipped, |layer| layer.origin.clone())
     }
 
     /// An error at what the last layer says under these keys.
     pub(crate) fn error(&self, keys: &[&str], message: String) -> Diagnostic {
-        match self.layer(keys) {
-            Some(layer) => layer.document.error(keys, message),
+        let layer = self.layer(keys).and_then(|layer| Some((layer, layer.keys(keys)?)));
+        match layer {
+            Some((layer, keys)) => {
+                layer.document.error(&keys.iter().map(String::as_str).collect::<Vec<_>>(), message)
+            }
             None => Diagnostic::error(message),
         }
     }
+}
+
+/// The window that a model of a local server has where nobody says it: small enough for most.
+pub(crate) const LOCAL_WINDOW: i64 = 32_768;
+/// The limit of an answer where nobody says it.
+const DEFAULT_OUTPUT: i64 = 8_192;
+
+fn unfit(error: &toml::de::Error) -> LoadError {
+    Diagnostic::error(format!("the configuration files do not fit together: {}", error.message())).into()
+}
+
+fn into_table(value: Value) -> toml::Table {
+    match value {
+        Value::Table(table) => table,
+        _ => toml::Table::new(),
+    }
+}
+
+/// The lowest layer: what the catalogue knows.
+fn shipped_providers() -> Result<toml::Table, LoadError> {
+    let mut providers = toml::Table::new();
+    for provider in catalogue::providers() {
+        let name = provider.name.clone();
+        let value = Value::try_from(provider).map_err(|error| {
+            LoadError::from(Diagnostic::failure(format!(
+                "the shipped provider `{name}` is not sound: {error}"
+            )))
+        })?;
+        providers.insert(name, value);
+    }
+    Ok([("providers".to_owned(), Value::Table(providers))].into_iter().collect())
+}
+
+/// Whether the server is on this machine.
+pub(crate) fn is_local(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    let host = match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
+        _ => host,
+    };
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
 }
 
 /// Tables are merged, arrays of models by their `id`; anything else is replaced.
@@ -256,6 +370,22 @@ mod tests {
             "http://h/?k=1",
         ] {
             assert!(check_url(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_server_on_this_machine_is_told_from_others() {
+        for url in ["http://127.0.0.1:8080/v1", "http://localhost", "http://[::1]:80/v1", "http://0.0.0.0:1"]
+        {
+            assert!(is_local(url), "{url}");
+        }
+        for url in [
+            "https://api.example.com/v1",
+            "http://10.0.0.1:80",
+            "http://localhost.example.com",
+            "http://[fe80::1]",
+        ] {
+            assert!(!is_local(url), "{url}");
         }
     }
 

@@ -430,6 +430,30 @@ static PROVIDER: Table = Table {
             "The name of the environment variable that holds the key; never the key.",
         ),
         key("models", Kind::Tables(&MODEL_ENTRY), Without::Default("[]"), "Its models."),
+        key(
+            "max_retries",
+            Kind::Integer(0),
+            Without::Otherwise("3"),
+            "How often a failed request is sent again, at most.",
+        ),
+        key(
+            "idle_timeout",
+            SPAN,
+            Without::Otherwise("ten minutes"),
+            "How long the server may stay silent, before the answer or within it.",
+        ),
+        key(
+            "max_tokens_field",
+            Kind::Choice(&["max_tokens", "max_completion_tokens"]),
+            Without::Otherwise("by the server's address"),
+            "How a chat request names the limit of the answer.",
+        ),
+        key(
+            "replay_reasoning",
+            Kind::Boolean,
+            Without::Otherwise("true"),
+            "Whether reasoning that the server sent goes back to it.",
+        ),
     ],
     slips: &[
         ("api_key", "write the variable's NAME in `api_key_env`, and keep the key out of files"),
@@ -446,13 +470,15 @@ static MODEL_ENTRY: Table = Table {
         key(
             "context_window",
             Kind::Integer(1),
-            Without::Otherwise("that of the catalogue"),
+            Without::Otherwise(
+                "that of the catalogue; refused but for servers on this machine, which get 32768",
+            ),
             "Tokens of prompt and answer together.",
         ),
         key(
             "max_output_tokens",
             Kind::Integer(1),
-            Without::Otherwise("that of the catalogue, or 8192"),
+            Without::Otherwise("that of the catalogue, or 8192, or the window where it is smaller"),
             "Tokens of one answer.",
         ),
         key(

@@ -3,7 +3,7 @@
 mod config;
 pub mod diagnose;
 mod document;
-mod keys;
+pub mod keys;
 pub mod lint;
 pub mod lookup;
 pub mod models;
