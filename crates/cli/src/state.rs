@@ -8,8 +8,8 @@ use std::{
 use anyhow::Context;
 use countersign::{
     Globals, World,
-    journal::{FileStore, StoreError},
-    protocol::{BlobId, Entry, RunId},
+    journal::{FileStore, StoreError, branch},
+    protocol::{BlobId, Body, Entry, Lane, RunId, entry::Ended},
 };
 
 use crate::{fail, output};
@@ -107,6 +107,17 @@ impl Read {
             crate::text::block(damage)
         ));
         std::process::ExitCode::FAILURE
+    }
+}
+
+/// How the run ended on the branch that goes on; `None` while it has not, and once it was resumed or forked.
+pub(crate) fn outcome(entries: &[Entry]) -> Option<&Ended> {
+    let path = branch(entries, Lane::Run);
+    let last =
+        path.into_iter().rev().find(|entry| matches!(entry.body, Body::Outcome(_) | Body::Resume(_)))?;
+    match &last.body {
+        Body::Outcome(ended) => Some(ended),
+        _ => None,
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     context::Context,
     output,
-    state::{Runs, telling_length},
+    state::{Runs, outcome, telling_length},
     table::table,
     text::{dollars, one_line},
 };
@@ -60,7 +60,7 @@ fn row(runs: &Runs, run: RunId) -> Row {
     Row {
         run,
         began: entries.first().map(|entry| entry.at),
-        outcome: ledger::outcome(&entries).map(|ended| ended.outcome),
+        outcome: outcome(&entries).map(|ended| ended.outcome),
         turns: account.spent.turns,
         money: (account.unpriced == 0).then_some(account.spent.money),
         goal: goal(&entries).to_owned(),

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::{
     context::Context,
     output::{self, STRONG, paint},
-    state::Read,
+    state::{Read, outcome},
     table::table,
     text::{count, dollars, grouped, one_line},
     view::{end::meaning, line::verdict_line},
@@ -112,7 +112,7 @@ fn shown(read: &Read) -> Shown<'_> {
         claims: claims(entries),
         bill: bill(entries),
         branches: branches.collect(),
-        outcome: ledger::outcome(entries),
+        outcome: outcome(entries),
         folder: read.dir.clone(),
     }
 }
