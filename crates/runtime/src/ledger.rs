@@ -90,20 +90,34 @@ pub struct Ledger {
     in_flight: BTreeMap<ReservationId, Reservation>,
     next: u64,
     noticed: u64,
+    /// Whether something was spent whose price is not known.
+    unpriced: bool,
+}
+
+/// What the journal says of earlier sessions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Before {
+    /// What was spent.
+    pub spent: Spent,
+    /// Whether a part of it has no known price.
+    pub unpriced: bool,
+    /// The last reservation.
+    pub last: Option<ReservationId>,
 }
 
 impl Ledger {
     /// The books of a run with this budget, after what was spent in earlier sessions.
     #[must_use]
-    pub fn new(budget: Budget, has_judge: bool, spent: Spent, last: Option<ReservationId>) -> Self {
+    pub fn new(budget: Budget, has_judge: bool, before: Before) -> Self {
         let mut ledger = Self {
             budget,
             has_judge,
-            spent,
+            spent: before.spent,
             by_actor: BTreeMap::new(),
             in_flight: BTreeMap::new(),
-            next: last.map_or(1, |last| last.0 + 1),
+            next: before.last.map_or(1, |last| last.0 + 1),
             noticed: 0,
+            unpriced: before.unpriced,
         };
         ledger.noticed = ledger.percent_used();
         ledger
@@ -113,6 +127,12 @@ impl Ledger {
     #[must_use]
     pub const fn spent(&self) -> &Spent {
         &self.spent
+    }
+
+    /// What was spent in money; `None` where a part of it has no known price.
+    #[must_use]
+    pub fn money(&self) -> Option<Money> {
+        (!self.unpriced).then_some(self.spent.money)
     }
 
     /// What each actor spent since these books were opened.
@@ -125,6 +145,14 @@ impl Ledger {
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.in_flight.is_empty()
+    }
+
+    /// Whether nothing was overrun: a provider that bills more than it was allowed to use can do that.
+    #[must_use]
+    pub fn is_within(&self) -> bool {
+        self.budget.money.is_none_or(|cap| self.spent.money <= cap)
+            && self.budget.tokens.is_none_or(|cap| self.spent.usage.total() <= cap)
+            && self.spent.turns <= self.budget.turns
     }
 
     /// What is set aside and not yet settled.
@@ -170,6 +198,7 @@ impl Ledger {
     /// money that was spent was spent.
     pub fn settle(&mut self, charge: &Charge) {
         self.in_flight.remove(&charge.reservation);
+        self.unpriced |= charge.money.is_none() && charge.usage.total() > 0;
         for spent in [&mut self.spent, self.by_actor.entry(charge.actor).or_default()] {
             spent.usage += charge.usage;
             spent.money += charge.money.unwrap_or_default();
@@ -350,7 +379,7 @@ mod tests {
     }
 
     fn ledger(budget: Budget, has_judge: bool) -> Ledger {
-        Ledger::new(budget, has_judge, Spent::default(), None)
+        Ledger::new(budget, has_judge, Before::default())
     }
 
     fn ask(actor: Lane, prompt_tokens: u64, output_tokens: u64) -> Ask {

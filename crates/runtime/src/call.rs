@@ -1,0 +1,82 @@
+//! One model call: its worst case is reserved before, its real price settled after, whatever becomes of it.
+
+use countersign_model::{Answer, CallError, CallReport, Request};
+use countersign_protocol::{
+    Item, Outcome, Usage,
+    entry::{Charge, Purpose, Reservation, Sent},
+};
+
+use crate::{agent::Agent, ledger::Ask, messages::Stop};
+
+/// The most that one answer may hold where neither role nor model says less, in tokens.
+const DEFAULT_OUTPUT_TOKENS: u64 = 8_192;
+
+/// What became of a call.
+pub(crate) enum Called {
+    /// The model answered; with what was sent.
+    Answered(Answer, Sent),
+    /// The provider says that the history does not fit the window.
+    TooLong(String),
+}
+
+impl Agent {
+    /// Asks the supervisor for the next call. `tail` is what the request holds beyond the history.
+    pub(crate) async fn reserve(&self, purpose: Purpose, tail: Option<&Item>) -> Result<Reservation, Stop> {
+        let spec = self.history.model().spec();
+        let tail_tokens = tail.map_or(0, |item| match item {
+            Item::User { text } => text.len() as u64,
+            _ => 0,
+        });
+        let limit = self.role.max_output_tokens.unwrap_or(DEFAULT_OUTPUT_TOKENS).min(spec.max_output_tokens);
+        let room = spec.context_window.saturating_sub(self.history.estimate() + tail_tokens / 3);
+        let ask = Ask {
+            actor: self.desk.lane,
+            purpose,
+            prompt_tokens: self.history.bound() + tail_tokens,
+            output_tokens: limit.min(room).max(1),
+            price: spec.price.clone(),
+        };
+        self.desk.reserve(ask).await
+    }
+
+    /// Makes the call that was granted and settles it.
+    pub(crate) async fn call(&mut self, grant: &Reservation, tail: Option<&Item>) -> Result<Called, Stop> {
+        let sent = self.history.sent();
+        let request = Request {
+            prompt: self.history.prompt(),
+            tail,
+            prompt_tokens: grant.prompt_tokens,
+            output_tokens: grant.output_tokens,
+            turn: self.history.next_turn(),
+            purpose: grant.purpose,
+        };
+        let report = self.history.model().call(request, &self.cancel).await;
+        self.desk.settle(charge(grant, &report, self.history.model().spec().price.as_ref())).await?;
+        match report.result {
+            Ok(answer) => Ok(Called::Answered(answer, sent)),
+            Err(error @ CallError::ContextTooLong { .. }) => Ok(Called::TooLong(error.to_string())),
+            Err(CallError::Cancelled) => Err(Stop::ending()),
+            Err(error) => Err(Stop::new(Outcome::Failed, format!("the {}'s model: {error}", self.desk.lane))),
+        }
+    }
+}
+
+/// The bill of a call, over all its attempts.
+fn charge(grant: &Reservation, report: &CallReport, price: Option<&countersign_protocol::Price>) -> Charge {
+    let mut usage = Usage::default();
+    for attempt in &report.attempts {
+        usage += attempt.usage;
+    }
+    // Each attempt is a request of its own, with its own price tier.
+    let money = price.map(|price| report.attempts.iter().map(|attempt| price.bill(&attempt.usage)).sum());
+    Charge {
+        reservation: grant.reservation,
+        actor: grant.actor,
+        purpose: grant.purpose,
+        answered: report.result.is_ok(),
+        attempts: u32::try_from(report.attempts.len()).unwrap_or(u32::MAX),
+        usage,
+        money,
+        error: report.result.as_ref().err().map(ToString::to_string),
+    }
+}

@@ -1,0 +1,76 @@
+//! What a journal says of a run so far: where a resumed run takes up.
+
+use std::time::Duration;
+
+use countersign_journal::branch;
+use countersign_protocol::{Body, CheckReport, Claim, ClaimId, Entry, Lane, Outcome, TreeId, Verdict};
+
+/// What happened so far, on the branch that goes on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Past {
+    /// Whether the run was completed: then it is over.
+    pub(crate) completed: bool,
+    /// The checks' results on the workspace as the task began.
+    pub(crate) baseline: Vec<CheckReport>,
+    /// How long earlier sessions took.
+    pub(crate) elapsed: Duration,
+    /// The number of the last claim, of any branch.
+    pub(crate) last_claim: u32,
+    /// Claims that were refuted, in order.
+    pub(crate) refuted: Vec<(ClaimId, TreeId, Verdict)>,
+    /// The last claim, where nothing refuted it: it is examined anew.
+    pub(crate) pending: Option<Claim>,
+    /// Whether this is a later session.
+    pub(crate) resumed: bool,
+}
+
+impl Past {
+    /// Folds a journal.
+    pub(crate) fn of(entries: &[Entry]) -> Self {
+        let mut past = Self { elapsed: elapsed(entries), ..Self::default() };
+        past.resumed = entries.len() > 1;
+        past.last_claim = entries.iter().filter_map(claim_number).max().unwrap_or_default();
+        for entry in branch(entries, Lane::Run) {
+            match &entry.body {
+                Body::Baseline { report } => past.baseline.push(report.clone()),
+                Body::Claim(claim) => past.pending = Some(claim.clone()),
+                Body::Blocked { .. } => past.pending = None,
+                Body::Verdict { claim, tree, verdict: verdict @ Verdict::Refuted { .. } } => {
+                    past.refuted.push((*claim, tree.clone(), verdict.clone()));
+                    past.pending = None;
+                }
+                Body::Outcome(ended) => past.completed = ended.outcome == Outcome::Completed,
+                _ => {}
+            }
+        }
+        past
+    }
+}
+
+fn claim_number(entry: &Entry) -> Option<u32> {
+    match &entry.body {
+        Body::Claim(claim) => Some(claim.claim.0),
+        _ => None,
+    }
+}
+
+/// The time that the sessions took: from each one's first entry to its last.
+fn elapsed(entries: &[Entry]) -> Duration {
+    let mut total = Duration::ZERO;
+    let mut began = None;
+    let mut last = None;
+    for entry in entries {
+        if matches!(entry.body, Body::Run(_) | Body::Resume(_)) {
+            total += between(began, last);
+            began = Some(entry.at);
+        }
+        last = Some(entry.at);
+    }
+    total + between(began, last)
+}
+
+fn between(began: Option<jiff::Timestamp>, ended: Option<jiff::Timestamp>) -> Duration {
+    let (Some(began), Some(ended)) = (began, ended) else { return Duration::ZERO };
+    // A clock that was set back in between took no time.
+    Duration::try_from(ended.duration_since(began)).unwrap_or_default()
+}
