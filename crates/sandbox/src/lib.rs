@@ -6,7 +6,7 @@ pub mod snapshot;
 
 pub use process::{
     Captured, Command, Contained, Containment, Finished, Level, ProcessGroup, Program, Sandbox, SpawnError,
-    Streams, best, helper_entry,
+    Streams, best, close_to_others, helper_entry,
 };
 pub use snapshot::{
     AddedLine, Change, ChangeKind, Mode, ObjectId, Patch, SnapshotError, Snapshots, TreeEntry,

@@ -54,6 +54,16 @@ pub fn helper_entry() {
     std::process::exit(i32::from(result.is_err()));
 }
 
+/// Closes this process's memory and environment, where provider keys lie, to other processes of the same user.
+///
+/// Call it early in `main` of a program that runs commands. It works on Linux; it does not bind root, and it also keeps
+/// debuggers and core dumps away. Elsewhere it does nothing.
+pub fn close_to_others() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
+
 /// Runs each command under a helper process that kills every descendant at the end, and when the host dies.
 ///
 /// Linux only. Not contained: what another process starts for the command (a container engine, cron), and a

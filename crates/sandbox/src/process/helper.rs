@@ -197,18 +197,27 @@ impl Keeper {
     fn kill_all(&mut self, limit: Option<Instant>) -> Option<Vec<i32>> {
         let mut seen = Vec::new();
         while !self.reap() {
+            // When a parent dies its children come here, so it would be enough to kill one's own, again and again:
+            // that is fast enough to outrun a process that forks and ends, forks and ends.
+            let children = processes::own_children();
+            for child in &children {
+                let _ = process::kill_process(*child, Signal::KILL);
+            }
+            let late = limit.is_some_and(|limit| Instant::now() > limit);
+            if children != seen && !late {
+                seen = children;
+                continue;
+            }
+            // Nothing new comes up. The killed ones need a moment; and below one that can't be killed, or where the
+            // kernel lists no children, others may be found by a look at all processes.
             let found = processes::descendants(process::getpid());
             for process in &found {
                 let _ = process.signal(Signal::KILL);
             }
-            if limit.is_some_and(|limit| Instant::now() > limit) {
+            if late {
                 return Some(found.iter().map(|process| process.pid.as_raw_pid()).collect());
             }
-            // Where new ones come up they must be outrun; else the killed ones need a moment to end.
-            if found.iter().all(|process| seen.contains(process)) {
-                std::thread::sleep(SHORT_TICK);
-            }
-            seen = found;
+            std::thread::sleep(SHORT_TICK);
         }
         None
     }

@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 pub use command::{Command, DEFAULT_KEEP, DEFAULT_TIMEOUT, Program, Streams};
-pub use contained::{Contained, helper_entry};
+pub use contained::{Contained, close_to_others, helper_entry};
 pub use containment::{Containment, Level};
 pub use error::SpawnError;
 pub use group::ProcessGroup;

@@ -53,6 +53,15 @@ fn all() -> Vec<Process> {
     folder.flatten().filter_map(|entry| Process::read(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
+/// The children of this process, which has one thread. Empty also where the kernel does not list them.
+///
+/// Far faster than a look at all processes, and it needs no second look: only this process can free their ids.
+pub(super) fn own_children() -> Vec<Pid> {
+    let me = rustix::process::getpid();
+    let list = fs::read_to_string(format!("/proc/self/task/{me}/children")).unwrap_or_default();
+    list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+}
+
 /// All that descend from this process, as far as one look can tell: others may be starting.
 pub(super) fn descendants(root: Pid) -> Vec<Process> {
     let mut children: HashMap<i32, Vec<Process>> = HashMap::new();

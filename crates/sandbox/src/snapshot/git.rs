@@ -51,8 +51,18 @@ const CONFIG: &str = "\
 \tauto = false
 ";
 
+/// What makes it a repository whose objects have the longer names. (A later value wins.)
+const SHA256: &str = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n";
+
 /// Attributes that win over any others: a file's bytes are its content, and a diff shows them.
 const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding !diff !merge !whitespace\n";
+
+/// How a repository names its objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ObjectFormat {
+    Sha1,
+    Sha256,
+}
 
 /// The private repository.
 #[derive(Debug, Clone)]
@@ -72,13 +82,18 @@ impl Git {
     }
 
     /// Makes the repository.
-    pub(super) async fn init(dir: PathBuf) -> Result<Self, SnapshotError> {
+    pub(super) async fn init(dir: PathBuf, format: ObjectFormat) -> Result<Self, SnapshotError> {
         std::fs::create_dir_all(&dir).map_err(failed("create", &dir))?;
         let git = Self::at(dir);
-        git.run(&["init", "--quiet", "--bare", "--template=", "--object-format=sha1"], &[]).await?;
+        git.run(&["init", "--quiet", "--bare", "--template="], &[]).await?;
         let info = git.dir.join("info");
         std::fs::create_dir_all(&info).map_err(failed("create", &info))?;
-        for (file, text) in [(git.dir.join("config"), CONFIG), (info.join("attributes"), ATTRIBUTES)] {
+        let config = match format {
+            ObjectFormat::Sha1 => CONFIG.to_owned(),
+            ObjectFormat::Sha256 => CONFIG.to_owned() + SHA256,
+        };
+        for (file, text) in [(git.dir.join("config"), config.as_str()), (info.join("attributes"), ATTRIBUTES)]
+        {
             std::fs::write(&file, text).map_err(failed("write", &file))?;
         }
         Ok(git)

@@ -28,7 +28,7 @@ use tokio::{sync::Mutex, task::spawn_blocking};
 pub use error::SnapshotError;
 pub use model::{AddedLine, Change, ChangeKind, Mode, ObjectId, Patch, TreeEntry};
 
-use git::{Git, failed};
+use git::{Git, ObjectFormat, failed};
 use origin::Origin;
 use rules::Rules;
 use scan::{Found, Scan, scan};
@@ -64,13 +64,9 @@ impl Snapshots {
     /// The store must be outside the workspace. What a crash left of an unfinished store is replaced.
     pub async fn create(store: &Path, workspace: &Path) -> Result<(Self, TreeId), SnapshotError> {
         let workspace = canonical(workspace)?;
-        std::fs::create_dir_all(store).map_err(failed("create", store))?;
-        let store = canonical(store)?;
-        if store.starts_with(&workspace) {
-            return Err(SnapshotError::StoreInside { store });
-        }
-        let git = Git::init(stored::prepare(&store)?).await?;
-        let origin = Origin::find(&workspace, &git).await?;
+        let store = stored::prepare(store, &workspace)?;
+        let git = Git::init(stored::git_dir(&store), ObjectFormat::Sha1).await?;
+        let origin = Origin::find(&workspace, &store).await?;
         let (rules, kept, found, now) = spawn_blocking({
             let workspace = workspace.clone();
             move || look_first(&workspace, origin)

@@ -87,14 +87,23 @@ pub(super) fn git_dir(store: &Path) -> PathBuf {
     store.join("git")
 }
 
-/// Makes room for a new private repository: a store that is complete is refused, the rest of one taken away.
-pub(super) fn prepare(store: &Path) -> Result<PathBuf, SnapshotError> {
-    if store.join(FILE).exists() {
-        return Err(SnapshotError::StoreExists { store: store.into() });
+/// Makes room for a new store, and returns its real path. One in the workspace's reach is refused, and one that is
+/// complete; what is left of an unfinished one is taken away.
+pub(super) fn prepare(store: &Path, workspace: &Path) -> Result<PathBuf, SnapshotError> {
+    let absolute = std::path::absolute(store).map_err(failed("find", store))?;
+    // Looked at before anything is made, so that nothing is left in the workspace.
+    let real = absolute.ancestors().find_map(|folder| folder.canonicalize().ok());
+    if real.is_some_and(|folder| folder.starts_with(workspace)) {
+        return Err(SnapshotError::StoreInside { store: store.into() });
     }
-    let dir = git_dir(store);
-    match fs::remove_dir_all(&dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", &dir)(error)),
-        _ => Ok(dir),
+    fs::create_dir_all(store).map_err(failed("create", store))?;
+    let store = store.canonicalize().map_err(failed("find", store))?;
+    if store.join(FILE).exists() {
+        return Err(SnapshotError::StoreExists { store });
+    }
+    let git = git_dir(&store);
+    match fs::remove_dir_all(&git) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", &git)(error)),
+        _ => Ok(store),
     }
 }

@@ -1,6 +1,6 @@
 //! A snapshot holds exactly what the workspace holds.
 
-use std::{fs, os::unix::net::UnixListener};
+use std::{fs, os::unix::net::UnixListener, path::Path};
 
 use countersign_sandbox::{Mode, SnapshotError, Snapshots};
 
@@ -197,16 +197,39 @@ async fn a_repository_above_that_tracks_nothing_here_hides_nothing() {
 }
 
 #[tokio::test]
-async fn a_linked_worktree_and_a_split_index_are_read_too() {
+async fn every_form_of_index_is_read() {
     let ground = Ground::repository();
-    ground.write(".gitignore", "*.log\n").write("a.log", "1").commit();
+    ground.write(".gitignore", "*.log\n").write("a.log", "1").write("dir/b.log", "1").commit();
+    let all = [".gitignore", "a.log", "dir/b.log"];
     ground.git(&["worktree", "add", "-q", "../linked"]);
     let linked = ground.beside("linked");
-    let (snapshots, base) = Snapshots::create(&ground.beside("store"), &linked).await.unwrap();
-    assert_eq!(paths(&snapshots, &base).await, [".gitignore", "a.log"]);
+    let take = async |store: &str, workspace: &Path| {
+        let (snapshots, base) = Snapshots::create(&ground.beside(store), workspace).await.unwrap();
+        paths(&snapshots, &base).await
+    };
+    assert_eq!(take("of-linked", &linked).await, all);
     git_in(&linked, &["update-index", "--split-index"]);
-    let (snapshots, base) = Snapshots::create(&ground.beside("store2"), &linked).await.unwrap();
-    assert_eq!(paths(&snapshots, &base).await, [".gitignore", "a.log"]);
+    assert_eq!(take("of-split", &linked).await, all);
+    ground.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "elsewhere"]);
+    assert!(!ground.workspace().join("dir").exists());
+    assert_eq!(take("of-sparse", &ground.workspace()).await, all[..2]);
+
+    let other = Ground::plain();
+    other.git(&["init", "-q", "--object-format=sha256"]);
+    other.write(".gitignore", "*.log\n").write("a.log", "1").commit();
+    assert_eq!(take("of-sha256", &other.workspace()).await, all[..2]);
+}
+
+#[tokio::test]
+async fn an_index_that_cannot_be_read_is_an_error() {
+    let ground = Ground::repository();
+    ground.write("a", "1").commit();
+    ground.write(".git/index", "garbage that is long enough to be an index, were it one");
+    let error = Snapshots::create(&ground.beside("store"), &ground.workspace()).await.unwrap_err();
+    assert!(
+        matches!(&error, SnapshotError::Git { command, .. } if command.starts_with("ls-files")),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -265,6 +288,7 @@ async fn a_store_in_reach_of_the_worker_or_already_used_is_refused() {
     let inside = ground.workspace().join("state/store");
     let error = Snapshots::create(&inside, &ground.workspace()).await.unwrap_err();
     assert!(matches!(error, SnapshotError::StoreInside { .. }), "{error}");
+    assert!(!ground.workspace().join("state").exists());
     ground.snapshots().await;
     let error = Snapshots::create(&ground.beside("store"), &ground.workspace()).await.unwrap_err();
     assert!(matches!(error, SnapshotError::StoreExists { .. }), "{error}");
