@@ -1,124 +1,92 @@
 //! Why a call failed, as types: what to do about it depends on the class, never on a message.
 
+use std::fmt;
+
 use countersign_protocol::Api;
 
-use crate::decode::{ApiError, ErrorClass};
+use crate::decode::ErrorClass;
 
-/// Why a call failed.
+/// Why a call failed. No message holds a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The key is missing, wrong, or may not do this.
-    #[error("{provider} does not accept the key: {message}. Check the variable that holds it")]
-    Auth {
-        /// The provider.
-        provider: String,
-        /// Its words.
-        message: String,
-    },
-    /// The account has nothing left.
-    #[error("the account at {provider} has nothing left: {message}")]
-    Quota {
-        /// The provider.
-        provider: String,
-        /// Its words.
-        message: String,
-    },
+    #[error("{0}. The key is not accepted: check the variable that holds it")]
+    Auth(Trouble),
+    /// The account has no money or allowance left; waiting does not help.
+    #[error("{0}. The account has nothing left: add credit, or use another provider")]
+    Quota(Trouble),
     /// Too many requests or tokens for the moment, after all retries.
-    #[error("{provider} limits the rate of calls: {message}")]
-    RateLimit {
-        /// The provider.
-        provider: String,
-        /// Its words.
-        message: String,
-    },
-    /// The provider failed or has no capacity, after all retries.
-    #[error("{provider} is overloaded or not well: {message}")]
-    Overloaded {
-        /// The provider.
-        provider: String,
-        /// Its words.
-        message: String,
-    },
+    #[error("{0}. The provider limits the rate of calls: go on later")]
+    RateLimit(Trouble),
+    /// The provider has no capacity, or failed, after all retries.
+    #[error("{0}. The provider is overloaded or not well: go on later")]
+    Overloaded(Trouble),
     /// The prompt does not fit the model's window.
-    #[error("{provider} says that the prompt is too long: {message}")]
-    ContextTooLong {
-        /// The provider.
-        provider: String,
-        /// Its words.
-        message: String,
-    },
-    /// The request is wrong; sent again it stays wrong.
-    #[error("{provider} does not accept the request: {message}")]
-    BadRequest {
-        /// The provider.
-        provider: String,
-        /// Its words.
-        message: String,
-    },
-    /// The server can't be reached, or the connection broke.
-    #[error("{provider} at {url}: {message}")]
-    Network {
-        /// The provider.
-        provider: String,
-        /// Where it was looked for.
-        url: String,
-        /// What happened.
-        message: String,
-    },
+    #[error("{0}. The prompt is too long for the model's window")]
+    ContextTooLong(Trouble),
+    /// The request is wrong, or there is no such model or address; sent again it stays wrong.
+    #[error("{0}. The request is not accepted: check the model's name, the base URL and the API")]
+    BadRequest(Trouble),
+    /// The model, or a filter of the provider's, refused to answer.
+    #[error("{0}. The model refused: put the task in other words, or use another model")]
+    Refused(Trouble),
+    /// The server can't be reached, or the connection broke, after all retries that are safe.
+    #[error("{0}. Check that the server is running and that the network reaches it")]
+    Network(Trouble),
     /// The response is not what the API sends, or ended before its end.
-    #[error("{provider} answered with something else than its API: {message}")]
-    Protocol {
-        /// The provider.
-        provider: String,
-        /// What was seen.
-        message: String,
-    },
-    /// The script has no step for this call, or scripts an error.
-    #[error("the script {path}: {message}")]
-    Script {
-        /// The script.
-        path: String,
-        /// What is missing.
-        message: String,
-    },
+    #[error("{0}. Check the base URL and the API")]
+    Protocol(Trouble),
+    /// The script has no step for this call.
+    #[error("{0}")]
+    Script(Trouble),
     /// The call was stopped by the host.
     #[error("the call was stopped")]
     Cancelled,
 }
 
+/// What went wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// The provider's name.
+    pub provider: String,
+    /// The response's HTTP status, where there was a response.
+    pub status: Option<u16>,
+    /// The provider's own words, or what was seen.
+    pub message: String,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What follows is a sentence of its own.
+        let message = self.message.trim_end_matches(['.', ' ']);
+        match self.status {
+            Some(status) => write!(f, "{} (status {status}): {message}", self.provider),
+            None => write!(f, "{}: {message}", self.provider),
+        }
+    }
+}
+
 impl CallError {
     /// What a provider reported, as the class that says what to do about it.
     #[must_use]
-    pub fn reported(provider: &str, error: &ApiError) -> Self {
-        let (provider, message) = (provider.to_owned(), error.message.clone());
-        match error.class {
-            ErrorClass::Auth | ErrorClass::Forbidden => Self::Auth { provider, message },
-            ErrorClass::Quota => Self::Quota { provider, message },
-            ErrorClass::RateLimit => Self::RateLimit { provider, message },
+    pub fn reported(class: ErrorClass, trouble: Trouble) -> Self {
+        match class {
+            ErrorClass::Auth | ErrorClass::Forbidden => Self::Auth(trouble),
+            ErrorClass::Quota => Self::Quota(trouble),
+            ErrorClass::RateLimit => Self::RateLimit(trouble),
             ErrorClass::Overloaded | ErrorClass::Server | ErrorClass::ModelOutput => {
-                Self::Overloaded { provider, message }
+                Self::Overloaded(trouble)
             }
-            ErrorClass::ContextOverflow => Self::ContextTooLong { provider, message },
-            ErrorClass::InvalidRequest | ErrorClass::NotFound => Self::BadRequest { provider, message },
-            ErrorClass::BadBody => Self::Protocol { provider, message },
+            ErrorClass::ContextOverflow => Self::ContextTooLong(trouble),
+            ErrorClass::InvalidRequest | ErrorClass::NotFound => Self::BadRequest(trouble),
+            ErrorClass::BadBody => Self::Protocol(trouble),
         }
     }
 
-    /// Whether the same call may succeed if it is made again.
+    /// Whether the same call may succeed if it is made again later.
     #[must_use]
     pub const fn retryable(&self) -> bool {
-        match self {
-            Self::RateLimit { .. }
-            | Self::Overloaded { .. }
-            | Self::Network { .. }
-            | Self::Protocol { .. } => true,
-            Self::Auth { .. }
-            | Self::Quota { .. }
-            | Self::ContextTooLong { .. }
-            | Self::BadRequest { .. }
-            | Self::Script { .. }
-            | Self::Cancelled => false,
-        }
+        matches!(self, Self::RateLimit(_) | Self::Overloaded(_) | Self::Network(_))
     }
 }
 

@@ -16,7 +16,7 @@ mod scripted;
 
 pub use call::{Answer, Attempt, CallReport, Model, ModelSpec, Request};
 pub use encode::{AnthropicMessages, Encoder, OpenAiChat};
-pub use error::{CallError, ConnectError};
+pub use error::{CallError, ConnectError, Trouble};
 pub use http::{HttpModel, connect};
 pub use prompt::{Fragment, Prompt, prompt_bound};
 pub use provider::{MaxTokensField, Provider, ProviderModel};

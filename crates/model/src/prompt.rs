@@ -11,6 +11,10 @@ use crate::{Encoder, ModelSpec};
 /// Tokens that a provider may add to what is sent: its own words around tools and roles. Anthropic's documentation
 /// names up to 530 for tool use.
 const PROVIDER_ALLOWANCE: u64 = 1_024;
+/// The part of it that may come anew with what is new in the history.
+const TURN_ALLOWANCE: u64 = 256;
+/// The most tokens that a picture takes. They go by its size, so that a small file may take more than it has bytes.
+const IMAGE_TOKENS: u64 = 6_000;
 
 /// A part of a request, encoded once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,13 +23,15 @@ pub struct Fragment {
     pub bytes: Bytes,
     /// Where a cache marker may be put in, in bytes. Markers are no part of what providers compare.
     pub marker_at: Option<usize>,
+    /// How many pictures it holds.
+    pub images: u64,
 }
 
 impl Fragment {
     /// A fragment that takes no marker.
     #[must_use]
     pub fn plain(bytes: impl Into<Bytes>) -> Self {
-        Self { bytes: bytes.into(), marker_at: None }
+        Self { bytes: bytes.into(), marker_at: None, images: 0 }
     }
 }
 
@@ -34,6 +40,7 @@ impl Fragment {
 pub struct Prompt {
     prefix: Fragment,
     items: Vec<Fragment>,
+    asked: usize,
     prefix_hash: blake3::Hash,
     chain: blake3::Hash,
     bytes: u64,
@@ -46,11 +53,14 @@ impl Prompt {
         let prefix = encoder.prefix(spec, prefix);
         let hash = blake3::hash(&prefix.bytes);
         let bytes = prefix.bytes.len() as u64;
-        Self { prefix, items: Vec::new(), prefix_hash: hash, chain: hash, bytes }
+        Self { prefix, items: Vec::new(), asked: 0, prefix_hash: hash, chain: hash, bytes }
     }
 
     /// Puts an item at the end.
     pub fn push(&mut self, encoder: &dyn Encoder, item: &Item) {
+        if matches!(item, Item::Assistant { .. }) {
+            self.asked = self.items.len();
+        }
         let fragment = encoder.item(item);
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.chain.as_bytes()).update(&fragment.bytes);
@@ -69,6 +79,12 @@ impl Prompt {
     #[must_use]
     pub fn items(&self) -> &[Fragment] {
         &self.items
+    }
+
+    /// How many items the request held that the model answered last.
+    #[must_use]
+    pub const fn asked(&self) -> usize {
+        self.asked
     }
 
     /// How many items it holds.
@@ -104,9 +120,19 @@ impl Prompt {
 
 /// The most tokens that a request with this prompt can hold: what the provider counted for an earlier, shorter one
 /// (`last`: its bytes and its tokens), and a token for each byte that is new, since no tokenizer makes more tokens than
-/// bytes.
+/// bytes. Pictures and what the provider adds by itself are allowed for.
 #[must_use]
 pub fn prompt_bound(prompt: &Prompt, last: Option<(u64, u64)>) -> u64 {
-    let (bytes, tokens) = last.unwrap_or((0, PROVIDER_ALLOWANCE));
-    tokens + prompt.bytes().saturating_sub(bytes)
+    let (counted_bytes, counted_tokens) = last.unwrap_or_default();
+    let allowance = if last.is_some() { TURN_ALLOWANCE } else { PROVIDER_ALLOWANCE };
+    let mut end = prompt.bytes;
+    let mut images = 0;
+    for fragment in prompt.items.iter().rev() {
+        if end <= counted_bytes {
+            break;
+        }
+        images += fragment.images;
+        end -= fragment.bytes.len() as u64 + 1;
+    }
+    counted_tokens + prompt.bytes.saturating_sub(counted_bytes) + images * IMAGE_TOKENS + allowance
 }

@@ -48,6 +48,17 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
+impl MaxTokensField {
+    /// The name in a request.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MaxTokens => "max_tokens",
+            Self::MaxCompletionTokens => "max_completion_tokens",
+        }
+    }
+}
+
 /// A model of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

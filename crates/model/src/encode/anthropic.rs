@@ -1,19 +1,17 @@
 //! Anthropic Messages, with the cache breakpoints that this API wants to be told.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use countersign_protocol::{Api, AssistantMessage, Block, Content, Item, Replay, ToolResult, entry::Prefix};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{Encoder, json, raw, system_text};
+use super::{Encoder, close, images, json, not_empty, plain_id, raw, room, separate, system_text, tool_name};
 use crate::{Fragment, ModelSpec, Prompt};
 
 /// What is put in where the provider shall keep everything before.
 const MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
-/// Items between the two breakpoints in the history: a lookup goes back at most twenty blocks from a breakpoint, so
-/// the older one keeps long turns in reach (Anthropic, prompt caching).
-const OLDER_MARKER_ITEMS: usize = 8;
-
 /// The encoder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AnthropicMessages;
@@ -24,7 +22,8 @@ struct Front<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    system: [Part<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<[Part<'a>; 1]>,
 }
 
 #[derive(Serialize)]
@@ -53,8 +52,8 @@ enum Part<'a> {
 enum Known<'a> {
     Text { text: &'a str },
     Image { source: Source<'a> },
-    ToolUse { id: &'a str, name: &'a str, input: Box<RawValue> },
-    ToolResult { tool_use_id: &'a str, content: Vec<Part<'a>>, is_error: bool },
+    ToolUse { id: Cow<'a, str>, name: Cow<'a, str>, input: Box<RawValue> },
+    ToolResult { tool_use_id: Cow<'a, str>, content: Vec<Part<'a>>, is_error: bool },
 }
 
 #[derive(Serialize)]
@@ -76,13 +75,13 @@ impl Encoder for AnthropicMessages {
             model: &spec.model.model,
             stream: true,
             tools: tools.collect(),
-            system: [text(&system)],
+            system: (!system.trim().is_empty()).then(|| [text(&system)]),
         });
         front.truncate(front.len() - 1);
-        // The marker goes into the system block, behind which tools and system prompt are kept as one.
-        let marker_at = front.len() - 2;
+        // Into the system block, or else into the last tool: behind it, tools and system prompt are kept as one.
+        let marker_at = front.ends_with(b"}]").then(|| front.len() - 2);
         front.extend_from_slice(br#","messages":["#);
-        Fragment { bytes: front.into(), marker_at: Some(marker_at) }
+        Fragment { bytes: front.into(), marker_at, images: 0 }
     }
 
     fn item(&self, item: &Item) -> Fragment {
@@ -97,29 +96,19 @@ impl Encoder for AnthropicMessages {
         let bytes = json(&message);
         // Before the brackets that close the last block, the blocks and the message: `}]}`.
         let marker_at = markable.then_some(bytes.len() - 3);
-        Fragment { bytes: bytes.into(), marker_at }
+        Fragment { bytes: bytes.into(), marker_at, images: images(item) }
     }
 
     fn assemble(&self, prompt: &Prompt, tail: Option<&Fragment>, output_tokens: u64) -> Bytes {
-        let mut body = Vec::with_capacity(prompt.bytes() as usize + 256);
+        let mut body = room(prompt, tail);
         put(&mut body, prompt.prefix(), true);
-        // One breakpoint at the end of the history, where the next request looks for it, and one further back.
-        let last = prompt.len().saturating_sub(1);
-        let older = last.saturating_sub(OLDER_MARKER_ITEMS);
-        for (number, fragment) in prompt.items().iter().enumerate() {
-            if number > 0 {
-                body.push(b',');
-            }
-            put(&mut body, fragment, number == last || number == older);
+        for (number, fragment) in (1..).zip(prompt.items()) {
+            separate(&mut body);
+            // At the end of the history, where the next request looks for it, and where the last request had its end:
+            // a lookup goes back only some blocks from a marker (Anthropic, prompt caching), and a turn may have more.
+            put(&mut body, fragment, number == prompt.len() || number == prompt.asked());
         }
-        if let Some(tail) = tail {
-            if !prompt.is_empty() {
-                body.push(b',');
-            }
-            put(&mut body, tail, false);
-        }
-        body.extend_from_slice(format!("],\"max_tokens\":{output_tokens}}}").as_bytes());
-        body.into()
+        close(body, tail, "max_tokens", output_tokens)
     }
 }
 
@@ -136,7 +125,7 @@ fn put(body: &mut Vec<u8>, fragment: &Fragment, marked: bool) {
 
 /// A text block. The API refuses an empty one.
 fn text(text: &str) -> Part<'_> {
-    Part::Known(Known::Text { text: if text.trim().is_empty() { "(empty)" } else { text } })
+    Part::Known(Known::Text { text: not_empty(text) })
 }
 
 fn assistant(message: &AssistantMessage) -> Vec<Part<'_>> {
@@ -147,8 +136,8 @@ fn assistant(message: &AssistantMessage) -> Vec<Part<'_>> {
         }
         Block::Reasoning { .. } => None,
         Block::ToolCall(call) => Some(Part::Known(Known::ToolUse {
-            id: &call.id.0,
-            name: &call.name,
+            id: plain_id(&call.id.0),
+            name: tool_name(&call.name),
             input: raw(call.arguments.replay()),
         })),
     });
@@ -164,7 +153,7 @@ fn tool_result(result: &ToolResult) -> Part<'_> {
         }
     });
     Part::Known(Known::ToolResult {
-        tool_use_id: &result.call.0,
+        tool_use_id: plain_id(&result.call.0),
         content: content.collect(),
         is_error: result.is_error,
     })

@@ -1,23 +1,29 @@
 //! OpenAI Chat Completions, as the many servers that imitate it read it.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
-use countersign_protocol::{Api, AssistantMessage, Block, Content, Item, Replay, ToolResult, entry::Prefix};
-use serde::Serialize;
+use countersign_protocol::{
+    Api, AssistantMessage, Block, Content, Item, Replay, ToolCall, ToolResult, entry::Prefix,
+};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Encoder, json, raw, system_text};
-use crate::{Fragment, ModelSpec, Prompt};
+use super::{Encoder, close, images, json, not_empty, raw, room, separate, system_text, tool_name};
+use crate::{Fragment, MaxTokensField, ModelSpec, Prompt};
 
-/// The encoder.
+/// The encoder, as the server wants it.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenAiChat {
-    /// The name of the output limit: `max_tokens`, or `max_completion_tokens` as OpenAI itself wants it.
-    pub limit_field: &'static str,
+    /// The name of the output limit.
+    pub limit: MaxTokensField,
+    /// Whether the server's own reasoning goes back to it.
+    pub replay_reasoning: bool,
 }
 
 impl Default for OpenAiChat {
     fn default() -> Self {
-        Self { limit_field: "max_tokens" }
+        Self { limit: MaxTokensField::MaxTokens, replay_reasoning: true }
     }
 }
 
@@ -28,7 +34,7 @@ struct Front<'a> {
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    messages: [Message<'a>; 1],
+    messages: Vec<Message<'a>>,
 }
 
 #[derive(Serialize)]
@@ -96,11 +102,20 @@ struct Call<'a> {
     id: &'a str,
     r#type: &'static str,
     function: Called<'a>,
+    /// Google's signature of the call, behind its imitation of this API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<Box<RawValue>>,
+}
+
+/// What must go back with a call.
+#[derive(Deserialize)]
+struct CallReplay {
+    extra_content: Option<Box<RawValue>>,
 }
 
 #[derive(Serialize)]
 struct Called<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: &'a str,
 }
 
@@ -114,12 +129,13 @@ impl Encoder for OpenAiChat {
                 parameters: raw(&tool.schema),
             },
         });
+        let system = Some(system_text(prefix)).filter(|text| !text.trim().is_empty());
         let mut front = json(&Front {
             model: &spec.model.model,
             stream: true,
             stream_options: StreamOptions { include_usage: true },
             tools: tools.collect(),
-            messages: [Message::new("system", system_text(prefix))],
+            messages: system.into_iter().map(|text| Message::new("system", text)).collect(),
         });
         // The messages stay open: `]}` is written when the request is put together.
         front.truncate(front.len() - 2);
@@ -127,57 +143,61 @@ impl Encoder for OpenAiChat {
     }
 
     fn item(&self, item: &Item) -> Fragment {
-        Fragment::plain(match item {
+        let bytes = match item {
             Item::User { text } => json(&Message::new("user", text.clone())),
-            Item::Assistant { message } => assistant(message),
+            Item::Assistant { message } => assistant(message, self.replay_reasoning),
             Item::ToolResults { results } => tool_results(results),
-        })
+        };
+        Fragment { images: images(item), ..Fragment::plain(bytes) }
     }
 
     fn assemble(&self, prompt: &Prompt, tail: Option<&Fragment>, output_tokens: u64) -> Bytes {
-        let mut body = Vec::with_capacity(prompt.bytes() as usize + 64);
+        let mut body = room(prompt, tail);
         body.extend_from_slice(&prompt.prefix().bytes);
-        for fragment in prompt.items().iter().chain(tail) {
-            body.push(b',');
+        for fragment in prompt.items() {
+            separate(&mut body);
             body.extend_from_slice(&fragment.bytes);
         }
-        body.extend_from_slice(format!("],\"{}\":{output_tokens}}}", self.limit_field).as_bytes());
-        body.into()
+        close(body, tail, self.limit.name(), output_tokens)
     }
 }
 
-fn assistant(message: &AssistantMessage) -> Vec<u8> {
+fn assistant(message: &AssistantMessage, replay_reasoning: bool) -> Vec<u8> {
     let text = message.text();
-    let calls: Vec<Call<'_>> = message
-        .calls()
-        .map(|call| Call {
-            id: &call.id.0,
-            r#type: "function",
-            function: Called { name: &call.name, arguments: call.arguments.replay() },
-        })
-        .collect();
+    let calls: Vec<Call<'_>> = message.calls().map(call).collect();
     let content = if text.is_empty() && !calls.is_empty() { Text::None } else { Text::One(text) };
     let mut bytes = json(&Message { tool_calls: calls, ..Message::new("assistant", content) });
     // Some servers want their reasoning back, in the fields in which they sent it.
-    for block in &message.blocks {
-        if let Block::Reasoning { replay: Some(Replay { api: Api::OpenaiChat, json }), .. } = block
-            && let Some(fields) = json.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
-            && !fields.trim().is_empty()
-        {
-            bytes.pop();
-            bytes.push(b',');
-            bytes.extend_from_slice(fields.as_bytes());
-            bytes.push(b'}');
-        }
+    let reasoning = message.blocks.iter().filter(|_| replay_reasoning).find_map(|block| match block {
+        Block::Reasoning { replay: Some(Replay { api: Api::OpenaiChat, json }), .. } => Some(json),
+        _ => None,
+    });
+    let fields = reasoning.and_then(|json| json.trim().strip_prefix('{')?.strip_suffix('}'));
+    if let Some(fields) = fields.filter(|fields| !fields.trim().is_empty()) {
+        bytes.pop();
+        bytes.push(b',');
+        bytes.extend_from_slice(fields.as_bytes());
+        bytes.push(b'}');
     }
     bytes
+}
+
+fn call(call: &ToolCall) -> Call<'_> {
+    let replay = call.replay.as_ref().filter(|replay| replay.api == Api::OpenaiChat);
+    let replay = replay.and_then(|replay| serde_json::from_str::<CallReplay>(&replay.json).ok());
+    Call {
+        id: &call.id.0,
+        r#type: "function",
+        function: Called { name: tool_name(&call.name), arguments: call.arguments.replay() },
+        extra_content: replay.and_then(|replay| replay.extra_content),
+    }
 }
 
 /// One message a result, and after them the pictures, which a tool's message can't hold.
 fn tool_results(results: &[ToolResult]) -> Vec<u8> {
     let mut messages: Vec<Message<'_>> = results
         .iter()
-        .map(|result| Message { tool_call_id: Some(&result.call.0), ..Message::new("tool", result.text()) })
+        .map(|result| Message { tool_call_id: Some(&result.call.0), ..Message::new("tool", words(result)) })
         .collect();
     let pictures = results.iter().flat_map(|result| &result.content).filter_map(|part| match part {
         Content::Image { media_type, data } => {
@@ -192,4 +212,10 @@ fn tool_results(results: &[ToolResult]) -> Vec<u8> {
         messages.push(Message::new("user", Text::Parts(parts)));
     }
     messages.iter().map(json).collect::<Vec<_>>().join(&b',')
+}
+
+/// A result's text. Some servers refuse an empty one.
+fn words(result: &ToolResult) -> String {
+    let text = result.text();
+    if text.trim().is_empty() { not_empty(&text).to_owned() } else { text }
 }

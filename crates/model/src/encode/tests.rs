@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::MaxTokensField;
 
 fn spec(api: Api) -> ModelSpec {
     let model = "lab/some-model".parse().unwrap();
@@ -108,7 +109,7 @@ fn anthropic_messages_says_what_it_should() {
 
 #[test]
 fn the_output_limit_has_the_name_that_the_server_wants() {
-    let encoder = OpenAiChat { limit_field: "max_completion_tokens" };
+    let encoder = OpenAiChat { limit: MaxTokensField::MaxCompletionTokens, ..OpenAiChat::default() };
     assert_eq!(request(&encoder, Api::OpenaiChat, &history())["max_completion_tokens"], 77);
 }
 
