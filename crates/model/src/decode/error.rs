@@ -219,6 +219,8 @@ impl Report {
         let spent = says(SPENT)
             || self.details.contains("perday")
             || (api != Api::Gemini && says(&["exceeded your current quota"]));
+        let overloaded = says(&["overloaded", "at capacity", "slow_down"])
+            || (api == Api::Gemini && names.contains("unavailable"));
         match status {
             _ if too_long => ErrorClass::ContextOverflow,
             Some(413) => ErrorClass::ContextOverflow,
@@ -228,9 +230,7 @@ impl Report {
                 ErrorClass::ModelOutput
             }
             Some(529) => ErrorClass::Overloaded,
-            None | Some(429 | 500..) if says(&["overloaded", "unavailable", "at capacity", "slow_down"]) => {
-                ErrorClass::Overloaded
-            }
+            None | Some(429 | 500..) if overloaded => ErrorClass::Overloaded,
             Some(400) if says(&["api_key_invalid", "api key not valid"]) => ErrorClass::Auth,
             Some(status) => Self::class_of_status(status),
             None => Self::class_of_names(&names),

@@ -3,7 +3,7 @@
 use countersign_protocol::{Api, Arguments, ArgumentsStatus, Stop, StopClass};
 use serde_json::value::RawValue;
 
-use super::draft::{self, ArgumentText, DraftCall, Ending, Part};
+use super::draft::{self, DraftCall, Ending, Part};
 use super::frame::Frame;
 use super::json::Object;
 use super::{ApiError, Decoded, ReportedUsage, SseEvent, StreamEnd};
@@ -150,11 +150,9 @@ fn sum(left: Option<u64>, right: Option<u64>) -> Option<u64> {
 
 /// A call keeps its whole part: with its signature, if any, and with the wire's id or without one.
 fn call(call: &Object<'_>, part: &RawValue) -> DraftCall {
-    let mut arguments = ArgumentText::default();
-    if let Some(args) = call.any("args") {
-        arguments.push(args);
-    }
-    let arguments: Arguments = arguments.finish();
+    // Google's JSON leaves an empty object out.
+    let args = call.value("args").map_or("{}", RawValue::get);
+    let arguments = Arguments::from_text(args);
     let unusable = matches!(arguments.status, ArgumentsStatus::Invalid | ArgumentsStatus::NotObject);
     DraftCall {
         id: call.word("id"),

@@ -278,7 +278,10 @@ impl Item {
     }
 
     fn call(mut self, item: &Object<'_>) -> DraftCall {
-        if let Some(whole) = item.any("arguments").filter(|_| self.ended || self.arguments.is_empty()) {
+        if let Some(whole) = item
+            .any("arguments")
+            .filter(|whole| self.arguments.is_empty() || (self.ended && whole.get() != "\"\""))
+        {
             self.arguments.replace(whole);
         }
         DraftCall {

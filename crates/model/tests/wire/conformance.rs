@@ -11,7 +11,14 @@ use serde_json::Value;
 use crate::support::{cut_at, in_pieces};
 
 /// Expectations that are wrong, with the reason.
-const WRONG: &[(&str, &str)] = &[];
+const WRONG: &[(&str, &str)] = &[
+    ("test-anthropic-thinking-agui-0-1-10-drops-prefix-2", "overlooks output_tokens_details.thinking_tokens"),
+    ("test-inline-system-prompt-cache-prefix-is-reused-1", "overlooks output_tokens_details.thinking_tokens"),
+    ("test-max-completion-tokens-0", "overlooks usage.cached_tokens"),
+    ("test-multimodal-tool-return-matrix-direct-url-audi-0", "overlooks usage.num_cached_tokens"),
+    ("test-multimodal-tool-return-matrix-tool-return-con-053a0", "overlooks usage.num_cached_tokens"),
+    ("test-tool-choice-matrix-none-with-output-mistral-0", "overlooks usage.num_cached_tokens"),
+];
 
 fn folder(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire").join(name);

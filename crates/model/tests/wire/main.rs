@@ -1,6 +1,10 @@
 //! The wire: recorded and broken responses, and what becomes of them.
 
+mod any_bytes;
+mod calls;
 mod conformance;
-mod faults;
-mod kinds;
+mod endings;
+mod errors;
+mod replay;
 mod support;
+mod usage;

@@ -165,7 +165,9 @@ impl Decoder {
 
 /// Whether an object without an answer is an error, in any of the shapes that servers use.
 fn reports_error(object: &Object<'_>) -> bool {
-    ["error", "detail", "message", "errors"].iter().any(|key| object.value(key).is_some())
+    let named = object.value("code").is_some() || object.text("object").as_deref() == Some("error");
+    ["error", "detail", "errors"].iter().any(|key| object.value(key).is_some())
+        || (named && object.value("message").is_some())
 }
 
 fn stop_class(raw: Option<&str>, native: Option<&str>) -> StopClass {
