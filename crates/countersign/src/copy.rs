@@ -15,7 +15,8 @@ pub(crate) fn workspace(from: &Path, state_dir: &Path) -> Result<PathBuf, LoadEr
     let into = state_dir.join("copies").join(RunId::new().to_string()).join(name);
     let copied = fs::create_dir_all(&into).and_then(|()| copy_folder(from, &into));
     copied.map_err(|error| {
-        let message = format!("can't copy the workspace `{}` to `{}`: {error}", from.display(), into.display());
+        let message =
+            format!("can't copy the workspace `{}` to `{}`: {error}", from.display(), into.display());
         LoadError::from(Diagnostic::failure(message))
     })?;
     Ok(into)

@@ -39,6 +39,11 @@ impl Document {
         }
     }
 
+    /// No file: what is checked was given by a program, so that there is no place to point to.
+    pub(crate) fn none() -> Self {
+        Self { source: Source::new("", "") }
+    }
+
     /// Parses a text.
     pub(crate) fn parse(source: &Arc<Source>) -> Result<Self, LoadError> {
         DeTable::parse(&source.text).map_err(|error| {
@@ -86,7 +91,11 @@ impl Document {
 
     /// An error at the value under these keys (a number picks from an array), or at the nearest table around it.
     pub(crate) fn error(&self, keys: &[&str], message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(message).at(&self.source, self.span(keys).unwrap_or(0..0))
+        let error = Diagnostic::error(message);
+        if self.source.text.is_empty() {
+            return error;
+        }
+        error.at(&self.source, self.span(keys).unwrap_or(0..0))
     }
 
     /// The same as a warning or note.

@@ -1,6 +1,9 @@
 //! The library face of countersign: build a run in Rust, or load it from the files that users write.
 
+mod builder;
+mod choose;
 mod config;
+mod copy;
 pub mod diagnose;
 mod document;
 pub mod keys;
@@ -30,11 +33,12 @@ pub use countersign_sandbox as sandbox;
 pub use countersign_tools as tools;
 pub use countersign_verify as verify;
 
+pub use builder::{ModelSource, PolicyChoice, RoleChoice, Run, RunBuilder};
 pub use diagnose::{Diagnostic, Fault, LoadError, Severity};
 pub use lint::{Linted, lint};
 pub use lookup::{Found, Listed};
 pub use models::ListedModel;
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Prepared, prepare, prepare_resume};
 pub use settings::{Origin, Settings};
-pub use task::{ModelChoice, TaskFlags};
+pub use task::{ModelChoice, ResumeFlags, TaskFlags};
 pub use world::{Globals, World};

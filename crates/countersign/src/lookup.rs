@@ -185,6 +185,12 @@ impl Settings {
     }
 }
 
+/// What a program gave, held against the same rules as a file.
+pub(crate) fn given<T: Lookup>(value: T, dir: PathBuf) -> Result<Found<T>, LoadError> {
+    let found = Found { value, origin: Origin::User(dir.clone()), dir, document: Document::none() };
+    T::validate(&found).map(|()| found)
+}
+
 fn finish<T: Lookup>(document: Document, origin: Origin, dir: PathBuf) -> Result<Found<T>, LoadError> {
     let value = document.typed(T::SCHEMA)?;
     let found = Found { value, origin, dir, document };

@@ -4,9 +4,15 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
 };
 
-use countersign_protocol::{Budget, ModelRef, Money, Span, ids::InvalidId, role::SandboxLevel};
+use countersign_model::Model;
+use countersign_protocol::{
+    Budget, ModelRef, Money, Policy, Role, RoleKind, Span, entry::Ground, ids::InvalidId, role::SandboxLevel,
+};
+use countersign_tools::Tool;
+use countersign_verify::Check;
 use serde::Deserialize;
 
 use crate::{
@@ -46,6 +52,21 @@ pub struct TaskFlags {
     pub wall: Option<Span>,
     /// `--sandbox LEVEL`, for all roles.
     pub sandbox: Option<SandboxLevel>,
+}
+
+/// What the command line says when a run goes on. Everything else stays as it was when the run began.
+#[derive(Debug, Clone, Default)]
+pub struct ResumeFlags {
+    /// `--model ROLE=PROVIDER/MODEL`, in order; the last for a role wins.
+    pub models: Vec<ModelChoice>,
+    /// `--money`, for the whole run.
+    pub money: Option<Money>,
+    /// `--tokens`, for the whole run.
+    pub tokens: Option<u64>,
+    /// `--turns`, for the whole run.
+    pub turns: Option<u64>,
+    /// `--wall`, for the whole run.
+    pub wall: Option<Span>,
 }
 
 /// `ROLE=PROVIDER/MODEL`: ROLE is `worker`, `verifier`, `supervisor` or a role's name.
@@ -97,20 +118,42 @@ pub(crate) struct Said<T> {
     pub(crate) place: Option<Place>,
 }
 
-/// What is asked, flags and file together.
-#[derive(Debug)]
+/// A role or policy that is wanted.
+pub(crate) enum Wanted<T> {
+    /// By name or path.
+    Named(Said<String>),
+    /// The content itself, with the folder against which its relative paths are read.
+    Given(Box<T>, PathBuf),
+}
+
+/// A model that is wanted.
+#[derive(Clone)]
+pub(crate) enum WantedModel {
+    /// By name.
+    Named(Said<ModelRef>),
+    /// The model itself.
+    Given(Arc<dyn Model>),
+}
+
+/// What is asked, wherever it was said.
+#[derive(Default)]
 pub(crate) struct Task {
     pub(crate) goal: String,
     pub(crate) workspace: PathBuf,
     /// Whether to work in a copy of it.
     pub(crate) copy: bool,
-    pub(crate) worker: Option<Said<String>>,
-    pub(crate) verifier: Option<Said<String>>,
-    pub(crate) supervisor: Option<Said<String>>,
-    pub(crate) policy: Option<Said<String>>,
+    pub(crate) worker: Option<Wanted<Role>>,
+    pub(crate) verifier: Option<Wanted<Role>>,
+    pub(crate) supervisor: Option<Wanted<Role>>,
+    pub(crate) policy: Option<Wanted<Policy>>,
     /// Models by role; the first that fits wins.
-    pub(crate) models: Vec<(String, Said<ModelRef>)>,
+    pub(crate) models: Vec<(String, WantedModel)>,
     pub(crate) budget: Budget,
+    pub(crate) sandbox: Option<SandboxLevel>,
+    /// Checks beside those of the policy.
+    pub(crate) checks: Vec<Arc<dyn Check>>,
+    /// Tools that the worker has beside the built-in ones.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
 
 impl<T> Said<T> {
@@ -140,21 +183,55 @@ impl Task {
         };
         let goal = goal(flags, file.as_ref(), &mut findings);
         let workspace = workspace(world, flags, file.as_ref(), &mut findings);
-        let budget = budget(flags, file.as_ref(), &mut findings);
-        let pick = |flag: &Option<String>, key: &str, get: fn(&TaskFile) -> &Option<String>| {
+        let budget =
+            budget(flags, file.as_ref().map(|(file, _)| file.budget).unwrap_or_default(), &mut findings);
+        let said = |flag: &Option<String>, key: &str, get: fn(&TaskFile) -> &Option<String>| {
             let flag = flag.clone().map(|value| Said { value, base: world.cwd.clone(), place: None });
-            flag.or_else(|| file.as_ref().and_then(|(file, source)| source.said(&[key], get(file).clone()?)))
+            flag.or_else(|| {
+                file.as_ref().and_then(|(file, source)| Some(source.said(&[key], get(file).clone()?)))
+            })
         };
         let task = Self {
             goal,
             workspace: workspace.unwrap_or_default(),
             copy: file.as_ref().is_some_and(|(file, _)| file.copy),
-            worker: pick(&flags.worker, "worker", |file| &file.worker),
-            verifier: pick(&flags.verifier, "verifier", |file| &file.verifier),
-            supervisor: pick(&flags.supervisor, "supervisor", |file| &file.supervisor),
-            policy: pick(&flags.policy, "policy", |file| &file.policy),
-            models: models(world, flags, file.as_ref()),
+            worker: said(&flags.worker, "worker", |file| &file.worker).map(Wanted::Named),
+            verifier: said(&flags.verifier, "verifier", |file| &file.verifier).map(Wanted::Named),
+            supervisor: said(&flags.supervisor, "supervisor", |file| &file.supervisor).map(Wanted::Named),
+            policy: said(&flags.policy, "policy", |file| &file.policy).map(Wanted::Named),
+            models: from_flags(world, &flags.models).chain(models(file.as_ref())).collect(),
             budget,
+            sandbox: flags.sandbox,
+            ..Self::default()
+        };
+        findings.finish().map(|_| task)
+    }
+
+    /// A run that goes on: what it stood on from its first entry, and the flags over it.
+    pub(crate) fn of_ground(world: &World, ground: &Ground, flags: &ResumeFlags) -> Result<Self, LoadError> {
+        let mut findings = Findings::default();
+        let role = |kind| {
+            let role = ground.roles.iter().find(|role| role.kind == kind).cloned()?;
+            Some(Wanted::Given(Box::new(role), ground.workspace.clone()))
+        };
+        let task = TaskFlags {
+            money: flags.money,
+            tokens: flags.tokens,
+            turns: flags.turns,
+            wall: flags.wall,
+            ..TaskFlags::default()
+        };
+        let budget = budget(&task, ground.budget, &mut findings);
+        let task = Self {
+            goal: ground.goal.clone(),
+            workspace: ground.workspace.clone(),
+            worker: role(RoleKind::Worker),
+            verifier: role(RoleKind::Verifier),
+            supervisor: role(RoleKind::Supervisor),
+            policy: Some(Wanted::Given(Box::new(ground.policy.clone()), ground.policy_dir.clone())),
+            models: from_flags(world, &flags.models).collect(),
+            budget,
+            ..Self::default()
         };
         findings.finish().map(|_| task)
     }
@@ -167,9 +244,9 @@ struct TaskSource {
 }
 
 impl TaskSource {
-    fn said<T>(&self, keys: &[&str], value: T) -> Option<Said<T>> {
+    fn said<T>(&self, keys: &[&str], value: T) -> Said<T> {
         let place = self.document.error(keys, "").place;
-        Some(Said { value, base: self.dir.clone(), place })
+        Said { value, base: self.dir.clone(), place }
     }
 }
 
@@ -207,7 +284,7 @@ fn goal(flags: &TaskFlags, file: File<'_>, findings: &mut Findings) -> String {
 }
 
 fn workspace(world: &World, flags: &TaskFlags, file: File<'_>, findings: &mut Findings) -> Option<PathBuf> {
-    let said = file.and_then(|(task, source)| {
+    let said = file.map(|(task, source)| {
         let path = source.dir.join(task.workspace.as_deref().unwrap_or(Path::new(".")));
         source.said(&["workspace"], path)
     });
@@ -225,8 +302,7 @@ fn workspace(world: &World, flags: &TaskFlags, file: File<'_>, findings: &mut Fi
     findings.take(result)
 }
 
-fn budget(flags: &TaskFlags, file: File<'_>, findings: &mut Findings) -> Budget {
-    let mut budget = file.map(|(task, _)| task.budget).unwrap_or_default();
+fn budget(flags: &TaskFlags, mut budget: Budget, findings: &mut Findings) -> Budget {
     budget.money = flags.money.or(budget.money);
     budget.tokens = flags.tokens.or(budget.tokens);
     budget.turns = flags.turns.unwrap_or(budget.turns);
@@ -241,16 +317,18 @@ fn budget(flags: &TaskFlags, file: File<'_>, findings: &mut Findings) -> Budget 
     budget
 }
 
-fn models(world: &World, flags: &TaskFlags, file: File<'_>) -> Vec<(String, Said<ModelRef>)> {
-    let from_flags = flags.models.iter().rev().map(|choice| {
+fn from_flags(world: &World, choices: &[ModelChoice]) -> impl Iterator<Item = (String, WantedModel)> {
+    choices.iter().rev().map(|choice| {
         let said = Said { value: choice.model.clone(), base: world.cwd.clone(), place: None };
-        (choice.role.clone(), said)
-    });
-    let from_file = file.into_iter().flat_map(|(task, source)| {
-        let said = |(role, model): (&String, &ModelRef)| {
-            Some((role.clone(), source.said(&["models", role], model.clone())?))
-        };
-        task.models.iter().filter_map(said)
-    });
-    from_flags.chain(from_file).collect()
+        (choice.role.clone(), WantedModel::Named(said))
+    })
+}
+
+fn models(file: File<'_>) -> impl Iterator<Item = (String, WantedModel)> {
+    file.into_iter().flat_map(|(task, source)| {
+        let models = task.models.iter();
+        models.map(|(role, model)| {
+            (role.clone(), WantedModel::Named(source.said(&["models", role], model.clone())))
+        })
+    })
 }
