@@ -300,9 +300,8 @@ impl<'a> Measured<'a> {
 
     /// The first entry that stays where the cut is before this step; `None` where it may not be there.
     fn legal(&self, step: usize) -> Option<usize> {
-        let goal = self.steps.iter().position(|step| step.kind == StepKind::Assignment);
         let answered = self.steps.iter().rposition(|step| matches!(step.kind, StepKind::Turn { .. }));
-        if goal.is_some_and(|goal| step <= goal) || step > answered.map_or(0, |turn| turn + 1) {
+        if step > answered.map_or(0, |turn| turn + 1) {
             return None;
         }
         match (self.steps.get(step), self.steps.last()?.kind) {

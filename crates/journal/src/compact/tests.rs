@@ -143,6 +143,14 @@ fn a_request_that_would_overflow_is_made_over_less() {
 }
 
 #[test]
+fn nothing_is_cut_away_that_no_request_can_hold() {
+    let mut script = began();
+    step(&mut script, 9_500);
+    step(&mut script, 100);
+    assert_eq!(planned(&script, &LIMITS), None);
+}
+
+#[test]
 fn the_lists_of_files_grow_and_come_from_what_was_done() {
     let mut script = began();
     for (action, path, failed) in [

@@ -152,6 +152,25 @@ fn a_tail_that_begins_in_results_shows_none_of_them() {
 }
 
 #[test]
+fn an_assignment_that_stays_is_shown_once() {
+    let mut script = Script::new();
+    script.worker(note("before"));
+    let kept = script.worker(message(Cause::Assignment, "go"));
+    script.worker(compaction("s", kept));
+    let seen = sketch(&project(&script.path()).items);
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[1], "user go");
+}
+
+#[test]
+fn the_first_result_of_a_call_counts() {
+    let seen = of([turn("t", &["a", "b"]), result("a", "1"), result("a", "2"), result("b", "3")]);
+    assert_eq!(sketch(&seen.items)[1], "results a:1 | b:3");
+    let twice = of([turn("t", &["a", "a"]), result("a", "1"), result("a", "2")]);
+    assert_eq!(sketch(&twice.items)[1], "results a:1 | a:2", "also where two calls have one id");
+}
+
+#[test]
 fn the_prefix_is_the_paths_last_also_from_before_a_compaction() {
     let prefix = |name: &str| Prefix {
         model: "scripted/a".parse().unwrap(),
