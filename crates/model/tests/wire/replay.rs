@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 
 use crate::support::{anthropic, chat, decode, stream};
 
-/// Text, reasoning and calls of a message with the JSON that goes back with each.
-fn blocks(api: Api, body: &str) -> (Vec<(&'static str, String, Option<Value>)>, u64) {
+/// A block's kind, its text or name, and the JSON that goes back with it.
+type Shown = (&'static str, String, Option<Value>);
+
+/// The blocks of a message, and how many parts of it are sealed.
+fn blocks(api: Api, body: &str) -> (Vec<Shown>, u64) {
     let decoded = decode(api, body);
     let blocks = decoded.message.blocks.into_iter().map(|block| {
         let (kind, text, replay) = match block {
