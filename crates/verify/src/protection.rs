@@ -182,6 +182,8 @@ const PYTEST: &[&str] = &[
     "**/.pytest.ini",
     "**/pytest.toml",
     "**/tox.ini",
+    "**/setup.cfg",
+    "**/pyproject.toml",
     "**/*.egg-info/**",
     "**/*.dist-info/**",
     "**/sitecustomize.py",
@@ -201,6 +203,9 @@ const NODE: &[&str] = &[
     "node.config.json",
 ];
 
+/// The scripts of a Node package, where a command runs one of them.
+const PACKAGE: &[&str] = &["**/package.json"];
+
 /// What a build tool reads, where the command is one.
 fn tool_files(command: &str) -> Vec<&'static str> {
     let has = |tool: &str| {
@@ -217,6 +222,11 @@ fn tool_files(command: &str) -> Vec<&'static str> {
         ("rake", &["**/Rakefile"]),
         ("task", &["**/Taskfile.y*ml"]),
         ("pytest", PYTEST),
+        ("npm", PACKAGE),
+        ("npx", PACKAGE),
+        ("yarn", PACKAGE),
+        ("pnpm", PACKAGE),
+        ("bun", PACKAGE),
         ("cargo", &["**/.cargo/**", "**/rust-toolchain", "**/rust-toolchain.toml"]),
     ] {
         if has(tool) {

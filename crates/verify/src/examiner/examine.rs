@@ -126,11 +126,12 @@ impl Examiner {
             cancel: case.cancel,
         };
         let mut first = self.confirmed(check, ground(&case.first)).await;
-        let Some(second_tree) = case.second.as_ref().filter(|_| needs.copy) else { return first };
-        if !first.passed() {
+        if needs.copy && first.status == CheckStatus::Failed {
             explain_put_back(&mut first, &case.touched);
-            return first;
         }
+        let Some(second_tree) = case.second.as_ref().filter(|_| needs.copy && first.passed()) else {
+            return first;
+        };
         let mut second = self.confirmed(check, ground(second_tree)).await;
         if second.passed() && needs.counterfactual {
             second = self.counterfactual(check, case, second).await;
@@ -140,7 +141,7 @@ impl Examiner {
             first.summary = format!("{}; also with what was added: {}", first.summary, second.summary);
             return first;
         }
-        let what = "With the files that you added or changed beside the tests:";
+        let what = "Run with what you added to protected places or changed of the runner's files:";
         for finding in &mut second.findings {
             finding.statement = format!("{what} {}", finding.statement);
         }
@@ -225,17 +226,16 @@ fn explain_put_back(report: &mut CheckReport, touched: &Touched) {
         let shown: Vec<String> = paths.iter().take(8).map(|path| format!("`{path}`")).collect();
         shown.join(", ")
     };
+    let put_back = [&touched.changed[..], &touched.changed_implied].concat();
     let mut notes = Vec::new();
-    if !touched.changed_implied.is_empty() {
-        notes.push(format!("with these as in the base: {}", list(&touched.changed_implied)));
+    if !put_back.is_empty() {
+        notes.push(format!("with these as in the base: {}", list(&put_back)));
     }
     if !touched.added.is_empty() {
-        notes.push(format!("without what you added beside the tests: {}", list(&touched.added)));
+        notes.push(format!("without what you added to protected places: {}", list(&touched.added)));
     }
-    if let Some(finding) = report.findings.first_mut()
-        && report.status == CheckStatus::Failed
-    {
-        finding.statement = format!("{} (It ran {}.)", finding.statement, notes.join(", and "));
+    if let Some(finding) = report.findings.first_mut().filter(|_| !notes.is_empty()) {
+        finding.statement = format!("Run {}: {}", notes.join(" and "), finding.statement);
     }
 }
 

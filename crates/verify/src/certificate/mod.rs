@@ -1,6 +1,8 @@
 //! The certificate of a completed run: an in-toto statement whose subject is the certified tree.
 
-use std::path::Path;
+mod audit;
+
+use std::{io::Write as _, path::Path};
 
 use countersign_protocol::{BlobId, CheckReport, Claim, Entry, Money, RunId, Spent, TreeId, Verdict, Vote};
 use countersign_sandbox::Containment;
@@ -125,8 +127,7 @@ impl Certificate {
     /// A certificate for this workspace's name, content and predicate.
     #[must_use]
     pub fn issue(workspace: &Path, tree: TreeId, predicate: Predicate) -> Self {
-        let name =
-            workspace.file_name().map_or_else(|| "workspace".into(), |n| n.to_string_lossy().into_owned());
+        let name = subject_name(workspace);
         Self {
             statement_type: STATEMENT_TYPE.into(),
             subject: vec![Subject { name, digest: Digest { git_tree: tree } }],
@@ -138,7 +139,9 @@ impl Certificate {
     /// Its bytes: always the same for the same certificate.
     #[must_use]
     pub fn to_json(&self) -> String {
-        unimplemented!()
+        let mut json = serde_json::to_string_pretty(self).unwrap_or_default();
+        json.push('\n');
+        json
     }
 
     /// The hash of its bytes.
@@ -151,21 +154,42 @@ impl Certificate {
     ///
     /// # Errors
     /// Where the file can't be written.
-    pub fn write(&self, _path: &Path) -> Result<(), CertificateError> {
-        unimplemented!()
+    pub fn write(&self, path: &Path) -> Result<(), CertificateError> {
+        let failed =
+            |source| CertificateError::Io { action: "write", path: path.display().to_string(), source };
+        let folder = path.parent().unwrap_or_else(|| Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        file.write_all(self.to_json().as_bytes()).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(path).map_err(|error| failed(error.error))?;
+        std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
     }
 
     /// Reads one.
     ///
     /// # Errors
     /// Where there is none, or it is not one.
-    pub fn read(_path: &Path) -> Result<Self, CertificateError> {
-        unimplemented!()
+    pub fn read(path: &Path) -> Result<Self, CertificateError> {
+        let shown = || path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|source| CertificateError::Io {
+            action: "read",
+            path: shown(),
+            source,
+        })?;
+        serde_json::from_slice(&bytes).map_err(|source| CertificateError::Malformed { path: shown(), source })
     }
 
     /// Where it and the journal do not agree; empty where they do. `hashes` are those of the entries, in order.
     #[must_use]
-    pub fn check(&self, _entries: &[Entry], _hashes: &[BlobId]) -> Vec<Discrepancy> {
-        unimplemented!()
+    pub fn check(&self, entries: &[Entry], hashes: &[BlobId]) -> Vec<Discrepancy> {
+        audit::check(self, entries, hashes)
     }
 }
+
+/// The last part of the workspace's path.
+fn subject_name(workspace: &Path) -> String {
+    workspace.file_name().map_or_else(|| "workspace".into(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests;
