@@ -30,14 +30,21 @@ pub fn project(path: &[&Entry]) -> Projection {
     Projector::over(path).finish()
 }
 
-/// The projection of a path that grows: each entry is looked at once. It grows only at its end. After a
-/// compaction or a branch the path is another one, and its projection begins anew with [`over`](Self::over).
+/// The projection of a path that grows: each entry is looked at once. It grows only at its end, but for a
+/// compaction, with which it begins anew. A branch makes another path, and so another projector.
 #[derive(Debug, Clone, Default)]
 pub struct Projector {
     prefix: Option<Prefix>,
     settled: Vec<Item>,
     /// The last turn, while a call of it has no result.
     open: Option<OpenTurn>,
+    /// Where the history would begin if it began with an entry: a place among the settled items, counted as if the
+    /// open turn had its results. Oldest first; what was compacted away is not in it.
+    places: Vec<(EntryId, usize)>,
+    /// What the run was asked for.
+    goal: Option<String>,
+    /// The message that no compaction summarises away.
+    assignment: Option<(EntryId, String)>,
 }
 
 /// A turn that waits for results.
@@ -63,23 +70,28 @@ impl Projector {
     #[must_use]
     pub fn over(path: &[&Entry]) -> Self {
         let mut projector = Self::default();
-        let Some(compaction) = last_compaction(path) else {
-            path.iter().for_each(|entry| projector.push(entry));
-            return projector;
-        };
-        let (older, kept) = path.split_at(compaction.kept);
-        projector.prefix = older.iter().rev().find_map(|entry| prefix(entry)).cloned();
-        projector.settled.extend(goal(path, compaction.kept));
-        projector.settled.push(Item::User { text: summary::shown(compaction.compacted) });
-        kept.iter().for_each(|entry| projector.push(entry));
+        path.iter().for_each(|entry| projector.push(entry));
         projector
     }
 
-    /// Goes on with the path's next entry.
+    /// Goes on with the path's next entry. After a compaction the settled items are others than before.
     pub fn push(&mut self, entry: &Entry) {
         match &entry.body {
+            Body::Compaction(compacted) => self.compact(compacted),
+            Body::Turn(_) => drop(self.close()),
+            _ => {}
+        }
+        let after_results = self.open.as_ref().map_or(0, |open| 1 + open.after.len());
+        self.places.push((entry.id, self.settled.len() + after_results));
+        match &entry.body {
+            Body::Run(ground) => self.goal = Some(ground.goal.clone()),
             Body::Prefix(prefix) => self.prefix = Some(prefix.clone()),
-            Body::Message { text, .. } => self.say(Item::User { text: text.clone() }),
+            Body::Message { cause, text } => {
+                if *cause == Cause::Assignment && self.assignment.is_none() {
+                    self.assignment = Some((entry.id, text.clone()));
+                }
+                self.say(Item::User { text: text.clone() });
+            }
             Body::Turn(turn) => self.turn(turn),
             Body::ToolCall { call, .. } => self.intent(call),
             Body::ToolResult(outcome) => self.result(outcome),
@@ -108,7 +120,6 @@ impl Projector {
     }
 
     fn turn(&mut self, turn: &Turn) {
-        self.close();
         self.settled.push(Item::Assistant { message: turn.message.clone() });
         let calls: Vec<OpenCall> = turn
             .message
@@ -143,6 +154,40 @@ impl Projector {
     fn waiting(&mut self, id: &CallId) -> Option<&mut OpenCall> {
         let open = self.open.as_mut()?;
         open.calls.iter_mut().find(|call| call.id == *id && call.result.is_none())
+    }
+
+    /// Begins anew: the goal, the summary, and what is kept. A compaction that keeps from an entry which is not in the
+    /// present history is void: to show too much is better than to lose what was said.
+    fn compact(&mut self, compacted: &Compacted) {
+        let Some(first) = self.places.iter().rposition(|(id, _)| *id == compacted.kept_from) else { return };
+        let from = self.places[first].1;
+        self.places.drain(..first);
+        let kept = match &mut self.open {
+            // It begins among the open turn's results: these are then no history, but what was said among them is.
+            Some(open) if from > self.settled.len() => {
+                let said = open.after.split_off(from - self.settled.len() - 1);
+                self.open = None;
+                said
+            }
+            _ => self.settled.split_off(from),
+        };
+        self.settled.clear();
+        self.settled.extend(self.goal_item());
+        self.settled.push(Item::User { text: summary::shown(compacted) });
+        let front = self.settled.len();
+        self.settled.extend(kept);
+        self.places.iter_mut().for_each(|(_, place)| *place = *place - from + front);
+    }
+
+    /// The item that says the goal: the assignment word for word, or, on a lane that has none, what the run was asked
+    /// for. `None` where the assignment is in what is kept.
+    fn goal_item(&self) -> Option<Item> {
+        let text = match &self.assignment {
+            Some((id, _)) if self.places.iter().any(|(kept, _)| kept == id) => return None,
+            Some((_, text)) => text.clone(),
+            None => format!("The goal of the run:\n\n{}", self.goal.as_ref()?),
+        };
+        Some(Item::User { text })
     }
 
     /// Ends the open turn; gives the results that had to be stood in for.
@@ -192,13 +237,6 @@ fn stand_in(call: OpenCall, executable: bool) -> ToolOutcome {
     }
 }
 
-fn prefix(entry: &Entry) -> Option<&Prefix> {
-    match &entry.body {
-        Body::Prefix(prefix) => Some(prefix),
-        _ => None,
-    }
-}
-
 /// A compaction on a path.
 #[derive(Clone, Copy)]
 pub(crate) struct Cut<'a> {
@@ -207,35 +245,22 @@ pub(crate) struct Cut<'a> {
     pub(crate) kept: usize,
 }
 
-/// The path's last compaction. One whose `kept_from` is not before it on the path is void: to show too much is
-/// better than to lose what was said.
+/// The path's last compaction that is not void.
 pub(crate) fn last_compaction<'a>(path: &[&'a Entry]) -> Option<Cut<'a>> {
-    let compactions = path.iter().enumerate().rev().filter_map(|(at, entry)| match &entry.body {
-        Body::Compaction(compacted) => Some((at, compacted)),
-        _ => None,
-    });
-    let place = |before: &[&Entry], id: EntryId| before.iter().rposition(|entry| entry.id == id);
-    compactions
-        .filter_map(|(at, compacted)| Some(Cut { compacted, kept: place(&path[..at], compacted.kept_from)? }))
-        .next()
+    let mut last: Option<Cut<'a>> = None;
+    for (at, entry) in path.iter().enumerate() {
+        let Body::Compaction(compacted) = &entry.body else { continue };
+        let shown = last.map_or(0, |cut| cut.kept);
+        if let Some(kept) = path[shown..at].iter().rposition(|entry| entry.id == compacted.kept_from) {
+            last = Some(Cut { compacted, kept: shown + kept });
+        }
+    }
+    last
 }
 
 /// Where on a path the assignment is: the message that no compaction summarises away.
 pub(crate) fn assignment(path: &[&Entry]) -> Option<usize> {
     path.iter().position(|entry| matches!(entry.body, Body::Message { cause: Cause::Assignment, .. }))
-}
-
-/// The item that says the goal: the assignment word for word, or, on a lane that has none, what the run was
-/// asked for. `None` where the assignment is in the verbatim part.
-fn goal(path: &[&Entry], kept: usize) -> Option<Item> {
-    let text = match (assignment(path).map(|at| (at, &path[at].body)), path.first().map(|entry| &entry.body))
-    {
-        (Some((at, _)), _) if at >= kept => return None,
-        (Some((_, Body::Message { text, .. })), _) => text.clone(),
-        (_, Some(Body::Run(ground))) => format!("The goal of the run:\n\n{}", ground.goal),
-        _ => return None,
-    };
-    Some(Item::User { text })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{
     Script, compaction, id, intent, message, note, outcome, result,
-    story::{Event, tales, tell},
+    story::{Event, tales, tell, tell_one},
     turn,
 };
 
@@ -250,6 +250,34 @@ proptest! {
                 prop_assert!(whole.items.starts_with(&so_far.items), "at {}", at);
             }
             prop_assert_eq!(growing.clone().finish(), so_far);
+        }
+    }
+
+    /// Wherever it keeps from, a compacted history is the goal, the summary, and the history that begins there.
+    #[test]
+    fn a_compaction_shows_what_it_keeps_as_it_is(older in tales(), newer in tales(), cuts in prop::array::uniform2(any::<prop::sample::Index>())) {
+        let mut script = tell(&older);
+        let mut kept = 0;
+        for (n, cut) in cuts.iter().enumerate() {
+            let here = cut.index(script.path().len());
+            let from = script.path()[here].id;
+            script.worker(compaction(&format!("summary {n}"), from));
+            newer.iter().for_each(|event| tell_one(&mut script, event));
+            kept = if here >= kept { here } else { kept };
+
+            let path = script.path();
+            prop_assert_eq!(last_compaction(&path).map(|cut| cut.kept), Some(kept));
+            let mut expected = project(&path[kept..].iter().copied().filter(|entry| {
+                !matches!(entry.body, Body::Compaction(_))
+            }).collect::<Vec<_>>());
+            let shown = last_compaction(&path).map(|cut| summary::shown(cut.compacted)).unwrap();
+            expected.items.insert(0, Item::User { text: shown });
+            if assignment(&path).is_some_and(|at| at < kept) {
+                expected.items.insert(0, user("Do <this> & that"));
+            }
+            let seen = project(&path);
+            prop_assert_eq!(&seen, &expected);
+            legal(&seen.items)?;
         }
     }
 
