@@ -117,6 +117,10 @@ impl Group {
         if let Ok(Some(status)) = child.try_wait() {
             return exit_of(Ok(status));
         }
+        // The command before its children: else it may end because they did, before it hears that it should clean up.
+        if let Some(leader) = self.leader {
+            let _ = rustix::process::kill_process(leader, Signal::TERM);
+        }
         self.signal(Signal::TERM);
         if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
             self.signal(Signal::KILL);

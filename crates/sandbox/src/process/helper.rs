@@ -181,6 +181,7 @@ impl Keeper {
 
     /// Asks every process to end, and waits until they have or the grace is over.
     fn ask_to_end(&mut self) {
+        // Parents come before their children, so that none ends for want of a child before it is asked.
         for process in processes::descendants(process::getpid()) {
             // One that can't be asked is killed later.
             let _ = process.signal(Signal::TERM);

@@ -62,7 +62,7 @@ pub(super) fn own_children() -> Vec<Pid> {
     list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
 }
 
-/// All that descend from this process, as far as one look can tell: others may be starting.
+/// All that descend from this process, parents before children, as far as one look can tell: others may be starting.
 pub(super) fn descendants(root: Pid) -> Vec<Process> {
     let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
     for process in all() {

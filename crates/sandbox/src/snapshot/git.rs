@@ -158,13 +158,14 @@ impl Git {
         };
         match tokio::time::timeout(TIMEOUT, whole).await {
             Ok(result) => result,
-            Err(_) => Err(self::ended(args, &format!("stopped after {} s", TIMEOUT.as_secs()), &[])),
+            Err(_) => Err(ended(args, &format!("stopped after {} s", TIMEOUT.as_secs()), &[])),
         }
     }
 
     fn command(&self, args: &[&str], index: Option<&Path>) -> Command {
         let mut command = Command::new("git");
-        command.args(args).current_dir(&self.dir).env_clear().kill_on_drop(true);
+        // Its own group: an interrupt from the terminal is for us to act on.
+        command.args(args).current_dir(&self.dir).env_clear().process_group(0).kill_on_drop(true);
         for name in ["PATH", "TMPDIR"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, Metadata},
+    fs::{self, FileType, Metadata},
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -123,23 +123,24 @@ impl Scan {
     fn add(&mut self, path: String, found: &Metadata) {
         const OWNER_EXECUTES: u32 = 0o100;
         let kind = found.file_type();
-        let mode = if kind.is_symlink() {
-            Mode::Link
-        } else if !kind.is_file() {
-            let name = if kind.is_fifo() {
-                "named pipe"
-            } else if kind.is_socket() {
-                "socket"
-            } else {
-                "device"
-            };
-            self.special.insert(path, name);
-            return;
-        } else if found.mode() & OWNER_EXECUTES != 0 {
-            Mode::Executable
-        } else {
-            Mode::File
+        let mode = match (kind.is_symlink(), kind.is_file()) {
+            (true, _) => Mode::Link,
+            (_, true) if found.mode() & OWNER_EXECUTES != 0 => Mode::Executable,
+            (_, true) => Mode::File,
+            _ => {
+                self.special.insert(path, name_of(kind));
+                return;
+            }
         };
         self.files.insert(path, Found { mode, stat: Stat::of(found) });
+    }
+}
+
+/// What it is, where it is neither a file, a link nor a folder.
+fn name_of(kind: FileType) -> &'static str {
+    match (kind.is_fifo(), kind.is_socket()) {
+        (true, _) => "named pipe",
+        (_, true) => "socket",
+        _ => "device",
     }
 }
