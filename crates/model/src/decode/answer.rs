@@ -2,7 +2,7 @@
 
 use countersign_protocol::Api;
 
-use super::sse::{EventTooLarge, MAX_EVENT_BYTES, SseEvent, SseReader};
+use super::sse::{BYTE_ORDER_MARK, EventTooLarge, MAX_EVENT_BYTES, SseEvent, SseReader};
 use super::{ApiError, Decoded, Decoder, StreamEnd, decoder, draft::Ending};
 
 /// Reads the body of a response with a status that says success. Where its bytes are cut makes no difference.
@@ -114,18 +114,20 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Whether the body is a stream, by how it begins; `None` where that is too little to tell.
-fn is_stream(seen: &[u8], says_stream: bool) -> Option<bool> {
-    const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// Whether the body is a stream, by how it begins; `None` where that is too little to tell. What is before its first
+/// word, some servers' sign of life, is taken away.
+fn is_stream(seen: &mut Vec<u8>, says_stream: bool) -> Option<bool> {
     const FIELDS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
-    if seen.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(seen) {
-        return None;
+    let mut start = seen.trim_ascii_start();
+    while let Some(rest) = start.strip_prefix(BYTE_ORDER_MARK) {
+        start = rest.trim_ascii_start();
     }
-    let start = seen.strip_prefix(BYTE_ORDER_MARK).unwrap_or(seen).trim_ascii_start();
-    match start.first()? {
+    seen.drain(..seen.len() - start.len());
+    match seen.first()? {
         b'{' | b'[' | b'<' => Some(false),
-        _ if says_stream || FIELDS.iter().any(|field| start.starts_with(field)) => Some(true),
-        _ if FIELDS.iter().any(|field| field.starts_with(start)) => None,
+        _ if BYTE_ORDER_MARK.starts_with(seen) => None,
+        _ if says_stream || FIELDS.iter().any(|field| seen.starts_with(field)) => Some(true),
+        _ if FIELDS.iter().any(|field| field.starts_with(seen)) => None,
         _ => Some(false),
     }
 }

@@ -159,12 +159,12 @@ impl ArgumentText {
         self.push(whole);
     }
 
-    /// Whether anything but an empty text came.
+    /// Whether nothing, or only empty text, came.
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Whether what came so far is a whole JSON value.
+    /// Whether what came so far is a whole JSON object.
     pub(super) fn is_whole(&self) -> bool {
         self.text.trim_end().ends_with("}")
             && serde_json::from_str::<serde::de::IgnoredAny>(&self.text).is_ok()

@@ -213,7 +213,7 @@ impl Report {
         let names = format!("{} {}", self.kind, self.code).to_ascii_lowercase();
         let message = self.message.to_ascii_lowercase();
         let says = |texts: &[&str]| texts.iter().any(|text| names.contains(text) || message.contains(text));
-        // A limit of tokens a minute is worded like a limit of the window, but only a 429 or a word tells.
+        // A limit of tokens per minute may be worded like one of the window: a 429 is never about the window.
         let too_long = says(TOO_LONG) && !matches!(status, Some(401..=404 | 429 | 500..));
         // Gemini words a limit per minute as "current quota"; only the daily one does not clear by waiting.
         let spent = says(SPENT)

@@ -2,6 +2,18 @@
 //!
 //! [`AnswerReader`] takes the bytes of a response as they come, [`error_body`] one whose status says failure, and
 //! [`decode_recorded`] a whole recorded one; all three end in the same code.
+//!
+//! What a block's [`Replay`](countersign_protocol::Replay) holds:
+//!
+//! | API | block | JSON |
+//! | --- | --- | --- |
+//! | Anthropic | reasoning | the whole content block: signed thinking, sealed thinking, a block of a server's own tool |
+//! | Chat | reasoning | an object of the message's fields: `reasoning_content`, `reasoning_details`, … |
+//! | Chat | tool call | an object of the call's fields: `extra_content` |
+//! | Responses | reasoning | the whole output item |
+//! | Responses | text | the whole output item, where it has a `phase` |
+//! | Gemini | text, reasoning | the whole part, where it is signed |
+//! | Gemini | tool call | the whole part: with its id, if one was sent, and its signature |
 
 mod answer;
 mod anthropic_messages;

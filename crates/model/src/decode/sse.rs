@@ -15,10 +15,10 @@ pub struct SseEvent {
     pub data: String,
 }
 
-/// An event that is larger than any answer of a provider.
+/// An event, or a body without events, that is larger than any answer of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the server sent an event of more than {limit} bytes: this is no answer of a model; check the base URL"
+    "the server sent more than {limit} bytes in one piece: this is no answer of a model; check the base URL"
 )]
 pub struct EventTooLarge {
     /// The limit in bytes.
@@ -28,7 +28,8 @@ pub struct EventTooLarge {
 /// The most bytes that one event may have.
 pub const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// What some servers put before the first line.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Reads events out of bytes. Where the bytes are cut makes no difference; each byte is looked at once.
 #[derive(Debug)]
