@@ -150,7 +150,8 @@ impl Keeper {
     fn reap(&mut self) -> bool {
         loop {
             match process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.child => self.exit = exit_of(status).or(self.exit),
+                // Once it has ended its id may become an orphan's, so only the first counts.
+                Ok(Some((pid, status))) if pid == self.child => self.exit = self.exit.or(exit_of(status)),
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
                 Ok(None) => return false,
                 Err(_) => return true,
