@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use countersign_protocol::{Content, entry::ToolOutcome};
+use countersign_protocol::{CallId, Content, entry::ToolOutcome};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
 const GRACE: Duration = Duration::from_secs(5);
 
 const NOT_STARTED: &str = "Cancelled before it ran: nothing was done.";
+const NOT_RUN_HERE: &str = "Not run: this call only counts alone.";
 const INTERRUPTED: &str = "Interrupted, effect unknown: look before you repeat it.";
 
 /// Runs the calls of a message. Every call gets exactly one result, in call order, also after a cancellation and
@@ -28,27 +29,24 @@ pub async fn execute(
     cancel: &CancellationToken,
 ) -> Vec<ToolOutcome> {
     let context = Arc::new(context.clone());
-    let mut started: Vec<Started> = Vec::new();
     let one_by_one = batch.iter().any(|planned| tool_of(planned, tools).is_some_and(|tool| tool.exclusive()));
+    let mut started: Vec<Started> = Vec::with_capacity(batch.len());
     // The last call that may change anything: what a later call touches is known only when it has ended.
     let mut barrier: Option<usize> = None;
     for planned in batch {
         if one_by_one && let Some(last) = started.last_mut() {
-            last.finish(cancel).await;
+            last.end(cancel).await;
         }
         let tool = tool_of(&planned, tools);
-        let call = match (planned.ready, tool) {
+        let running = match (planned.ready, tool) {
             (Err(refused), _) => Running::Over(refused),
-            (Ok(_), _) if cancel.is_cancelled() => Running::Over(ToolOutput::error(NOT_STARTED)),
-            (Ok(_), None) => {
-                Running::Over(ToolOutput::error("This call can't be run here: it only counts alone."))
-            }
+            (Ok(_), None) => Running::Over(ToolOutput::error(NOT_RUN_HERE)),
             (Ok(arguments), Some(tool)) => {
                 let mut effect = tool.effect(&arguments, &context);
                 if effect != Effect::Nothing
                     && let Some(index) = barrier.take()
                 {
-                    started[index].finish(cancel).await;
+                    started[index].end(cancel).await;
                     effect = tool.effect(&arguments, &context);
                 }
                 if effect == Effect::Workspace {
@@ -59,19 +57,18 @@ pub async fn execute(
                 Running::Task(AbortOnDropHandle::new(tokio::spawn(run)))
             }
         };
-        started.push(Started { call: planned.call, name: planned.name, running: call });
+        started.push(Started { call: planned.call, name: planned.name, running });
     }
     let mut outcomes = Vec::with_capacity(started.len());
-    for mut call in started {
-        let output = call.finish(cancel).await.clone();
-        outcomes.push(outcome(call, output, &context));
+    for call in started {
+        outcomes.push(call.outcome(&context, cancel).await);
     }
     outcomes
 }
 
 /// A call that was started, or answered at once.
 struct Started {
-    call: countersign_protocol::CallId,
+    call: CallId,
     name: String,
     running: Running,
 }
@@ -82,25 +79,47 @@ enum Running {
 }
 
 impl Started {
-    /// Waits for the call's end; after a cancellation not longer than the grace.
-    async fn finish(&mut self, cancel: &CancellationToken) -> &ToolOutput {
+    /// Waits for the call's end.
+    async fn end(&mut self, cancel: &CancellationToken) {
         if let Running::Task(task) = &mut self.running {
-            let over = tokio::select! {
-                biased;
-                ended = &mut *task => match ended {
-                    Ok(output) => output,
-                    Err(error) => crashed(&self.name, error),
-                },
-                () = grace_over(cancel) => {
-                    task.abort();
-                    ToolOutput::error(INTERRUPTED)
-                }
-            };
-            self.running = Running::Over(over);
+            self.running = Running::Over(wait(&self.name, task, cancel).await);
         }
-        match &self.running {
-            Running::Over(output) => output,
-            Running::Task(_) => unreachable!("the task was just replaced by its output"),
+    }
+
+    /// The call's outcome: masked, never empty, never longer than a result may be.
+    async fn outcome(mut self, context: &ToolContext, cancel: &CancellationToken) -> ToolOutcome {
+        let output = match &mut self.running {
+            Running::Task(task) => wait(&self.name, task, cancel).await,
+            Running::Over(output) => std::mem::take(output),
+        };
+        let mut output = context.masked_output(output);
+        bound(&mut output.content);
+        if output.content.is_empty() {
+            output.content.push(Content::Text { text: "(no output)".into() });
+        }
+        ToolOutcome {
+            call: self.call,
+            name: self.name,
+            content: output.content,
+            is_error: output.is_error,
+            exit: output.exit,
+            files: output.files,
+        }
+    }
+}
+
+/// Waits for a running call's end; after a cancellation not longer than the grace.
+async fn wait(
+    name: &str,
+    task: &mut AbortOnDropHandle<ToolOutput>,
+    cancel: &CancellationToken,
+) -> ToolOutput {
+    tokio::select! {
+        biased;
+        ended = &mut *task => ended.unwrap_or_else(|error| crashed(name, error)),
+        () = grace_over(cancel) => {
+            task.abort();
+            ToolOutput::error(INTERRUPTED)
         }
     }
 }
@@ -141,23 +160,6 @@ fn crashed(name: &str, error: tokio::task::JoinError) -> ToolOutput {
     ToolOutput::error(format!(
         "The tool `{name}` crashed ({said}); its effect is unknown: look before you repeat it."
     ))
-}
-
-/// The call's outcome: masked, never empty, never longer than a result may be.
-fn outcome(call: Started, output: ToolOutput, context: &ToolContext) -> ToolOutcome {
-    let mut output = context.masked_output(output);
-    bound(&mut output.content);
-    if output.content.is_empty() {
-        output.content.push(Content::Text { text: "(no output)".into() });
-    }
-    ToolOutcome {
-        call: call.call,
-        name: call.name,
-        content: output.content,
-        is_error: output.is_error,
-        exit: output.exit,
-        files: output.files,
-    }
 }
 
 /// Cuts texts that a tool did not bound itself.

@@ -11,7 +11,7 @@ use crate::{
     text,
 };
 
-/// One replacement.
+// One replacement. Not a documentation comment, which would go into the schema.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct Edit {
     pub(crate) old_text: String,

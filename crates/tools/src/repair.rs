@@ -225,7 +225,7 @@ fn object_of(arguments: &Arguments) -> Result<Map<String, Value>, String> {
 fn parse(text: &str) -> Result<Value, serde_json::Error> {
     match serde_json::from_str(text) {
         Ok(value) => Ok(value),
-        Err(error) => serde_json::from_str(&escape_controls(text)).map_err(|_| error),
+        Err(_) => serde_json::from_str(&escape_controls(text)),
     }
 }
 

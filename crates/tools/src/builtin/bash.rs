@@ -93,7 +93,7 @@ fn report(finished: &Finished, timeout: Duration, context: &ToolContext) -> Tool
         notes.push(kept_note("The output is not text", captured, context));
         format!("[{what}]")
     } else {
-        let plain = context.masked(text::plain(&captured.tail));
+        let plain = context.masked(text::plain(whole_lines(captured)));
         let shown = text::tail(&plain);
         if shown.len() < plain.len() || captured.total > captured.tail.len() as u64 {
             let lines = format!("Only the last {} lines are shown", shown.lines().count());
@@ -110,6 +110,17 @@ fn report(finished: &Finished, timeout: Duration, context: &ToolContext) -> Tool
     output.is_error = !finished.exit.success();
     output.exit = Some(finished.exit);
     output
+}
+
+/// What was kept, without the first line where its start was not kept: what is left of it could be half a secret,
+/// or half an escape.
+fn whole_lines(captured: &Captured) -> &[u8] {
+    let tail = captured.tail.as_slice();
+    if captured.total == tail.len() as u64 {
+        return tail;
+    }
+    let newline = tail.iter().position(|&byte| byte == b'\n').filter(|at| at + 1 < tail.len());
+    newline.map_or(tail, |at| &tail[at + 1..])
 }
 
 fn how_it_ended(exit: Exit, timeout: Duration) -> String {

@@ -1,5 +1,7 @@
 //! `edit`: replaces parts of a file, each found by its text; the rest stays byte for byte.
 
+use std::time::Duration;
+
 use countersign_protocol::{BlobId, entry::FileAction};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,6 +18,8 @@ use crate::{
 
 /// The most of a diff that a result shows, in bytes.
 const DIFF_BYTES: usize = 4 * 1024;
+/// After this time a diff is shown coarser than it could be.
+const DIFF_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Arguments {
@@ -78,7 +82,9 @@ fn edit(given: &Arguments, context: &ToolContext) -> Result<ToolOutput, ToolOutp
 }
 
 fn report(place: &Place, edits: usize, old: &str, new: &str) -> String {
-    let diff = TextDiff::from_lines(old, new)
+    let diff = TextDiff::configure()
+        .timeout(DIFF_TIME)
+        .diff_lines(old, new)
         .unified_diff()
         .context_radius(1)
         .missing_newline_hint(false)

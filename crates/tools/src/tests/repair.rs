@@ -89,7 +89,7 @@ fn json_that_was_cut_is_never_closed() {
     let cut = r#"[{"old_text":"a","new_text":"b"},{"old_text":"c"#;
     let refused = taken("edit", &json!({"path": "p", "edits": cut}).to_string()).unwrap_err();
     assert!(refused.contains("edits must be of type array, not string"), "{refused}");
-    let whole = r#"{"path":"p","edits":[{"old_text":"a","new_text":"b"}]}"#;
+    let whole = "{\"path\":\"p\",\"edits\":[{\"old_text\":\"a\nb\",\"new_text\":\"b\"}]}";
     for end in (1..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
         let refused = taken("edit", &whole[..end]).unwrap_err();
         assert!(refused.contains("cut off"), "{}: {refused}", &whole[..end]);
