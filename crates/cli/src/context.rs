@@ -1,8 +1,8 @@
 //! What every command starts from: the flags, the process's surroundings, and what both lead to.
 
-use countersign::{Globals, Settings, World};
+use countersign::{Diagnostic, Globals, Settings, World, diagnose};
 
-use crate::{cli, state::Runs};
+use crate::{cli, output, state::Runs};
 
 /// The flags and the surroundings.
 pub(crate) struct Context {
@@ -28,6 +28,15 @@ impl Context {
 
     /// What a run in the current folder could use.
     pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
-        Ok(Settings::load(&self.world, &self.globals, &self.world.cwd)?)
+        let settings = Settings::load(&self.world, &self.globals, &self.world.cwd)?;
+        self.tell(settings.notes());
+        Ok(settings)
+    }
+
+    /// Says on stderr what is worth knowing.
+    pub(crate) fn tell(&self, notes: &[Diagnostic]) {
+        if !notes.is_empty() && !self.flags.quiet {
+            output::note(&diagnose::render(notes, true));
+        }
     }
 }

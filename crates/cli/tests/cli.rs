@@ -1,4 +1,5 @@
 //! The binary over a state directory: what it prints, where, and with which exit code.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::{
     fs,

@@ -11,11 +11,17 @@ use crate::{
 };
 
 pub(crate) async fn run(context: &Context) -> anyhow::Result<ExitCode> {
-    let mut findings = vec![state_dir(context)];
-    findings.extend(machine::machine().await);
-    findings.extend(keys(context));
-    findings.extend(servers::local().await);
-    findings.iter().try_for_each(|finding| finding.tell(context.flags.json))?;
+    let json = context.flags.json;
+    let mut findings = Vec::new();
+    let mut tell = |finding: Finding| {
+        let told = finding.tell(json);
+        findings.push(finding);
+        told
+    };
+    tell(state_dir(context))?;
+    machine::machine().await.into_iter().try_for_each(&mut tell)?;
+    keys(context).into_iter().try_for_each(&mut tell)?;
+    servers::local().await.into_iter().try_for_each(&mut tell)?;
     Ok(exit_code(&findings))
 }
 

@@ -9,7 +9,7 @@ use countersign::{
     runtime::{Resumption, resume},
 };
 
-use super::run::{BudgetFlags, ModelFlags, refused, tell};
+use super::run::{BudgetFlags, ModelFlags, refused};
 use crate::{context::Context, fail, observe::follow};
 
 /// Go on with a run after a crash or a stop.
@@ -53,7 +53,7 @@ pub(crate) async fn run(context: &Context, args: ResumeArgs) -> anyhow::Result<E
         wall: args.budget.wall,
     };
     let prepared = prepare_resume(&context.world, &context.globals, ground, &flags)?;
-    tell(context, &prepared.notes);
+    context.tell(&prepared.notes);
     let resumption = Resumption { steer: args.steer };
     let handle = resume(read.run, prepared.assignment, resumption).await.map_err(refused)?;
     follow(handle, read.dir, &read.entries, &context.flags).await

@@ -4,13 +4,13 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use countersign::{
-    Diagnostic, ModelChoice, TaskFlags, diagnose, prepare,
+    ModelChoice, TaskFlags, prepare,
     protocol::{Money, Span, role::SandboxLevel},
     runtime::{RunDir, StartError, start},
     verify::PolicyError,
 };
 
-use crate::{context::Context, fail, observe::follow, output};
+use crate::{context::Context, fail, observe::follow};
 
 /// Run a task to its outcome.
 #[derive(Debug, Args)]
@@ -97,18 +97,11 @@ impl From<RunArgs> for TaskFlags {
 
 pub(crate) async fn run(context: &Context, args: RunArgs) -> anyhow::Result<ExitCode> {
     let prepared = prepare(&context.world, &context.globals, &args.into())?;
-    tell(context, &prepared.notes);
+    context.tell(&prepared.notes);
     let state_dir = prepared.assignment.state_dir.clone();
     let handle = start(prepared.assignment).await.map_err(refused)?;
     let dir = RunDir::new(&state_dir, handle.run()).path().to_owned();
     follow(handle, dir, &[], &context.flags).await
-}
-
-/// What is worth knowing before a run starts.
-pub(crate) fn tell(context: &Context, notes: &[Diagnostic]) {
-    if !notes.is_empty() && !context.flags.quiet {
-        output::note(&diagnose::render(notes, true));
-    }
 }
 
 /// Tells what the user can mend by writing something else from what the world did.
