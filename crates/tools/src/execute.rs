@@ -1,8 +1,13 @@
 //! Runs the calls of a message: at the same time where they don't touch the same thing, in call order where they do.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use countersign_protocol::{CallId, Content, entry::ToolOutcome};
+use serde_json::Value;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
@@ -42,12 +47,12 @@ pub async fn execute(
             (Err(refused), _) => Running::Over(refused),
             (Ok(_), None) => Running::Over(ToolOutput::error(NOT_RUN_HERE)),
             (Ok(arguments), Some(tool)) => {
-                let mut effect = tool.effect(&arguments, &context);
+                let mut effect = effect_of(&*tool, &arguments, &context);
                 if effect != Effect::Nothing
                     && let Some(index) = barrier.take()
                 {
                     started[index].end(cancel).await;
-                    effect = tool.effect(&arguments, &context);
+                    effect = effect_of(&*tool, &arguments, &context);
                 }
                 if effect == Effect::Workspace {
                     barrier = Some(started.len());
@@ -127,7 +132,7 @@ async fn wait(
 /// Waits for the call's turn, and runs it.
 async fn run(
     tool: Arc<dyn Tool>,
-    arguments: serde_json::Value,
+    arguments: Value,
     context: Arc<ToolContext>,
     cancel: CancellationToken,
     ticket: Ticket,
@@ -144,6 +149,11 @@ async fn run(
 async fn grace_over(cancel: &CancellationToken) {
     cancel.cancelled().await;
     tokio::time::sleep(GRACE).await;
+}
+
+/// What a call touches; anything, where the tool panics over the question.
+fn effect_of(tool: &dyn Tool, arguments: &Value, context: &ToolContext) -> Effect {
+    catch_unwind(AssertUnwindSafe(|| tool.effect(arguments, context))).unwrap_or(Effect::Workspace)
 }
 
 fn tool_of(planned: &Planned, tools: &Toolset) -> Option<Arc<dyn Tool>> {

@@ -48,7 +48,8 @@ impl Tool for Own {
         self.exclusive
     }
 
-    fn effect(&self, _: &Value, _: &ToolContext) -> Effect {
+    fn effect(&self, arguments: &Value, _: &ToolContext) -> Effect {
+        assert_ne!(arguments["id"], 13, "no effect is known for 13");
         self.effect.clone()
     }
 
@@ -192,10 +193,11 @@ async fn a_message_of_changes_behaves_as_a_sequence() {
 async fn a_tool_that_panics_is_an_error_result() {
     let bench = Bench::new();
     let tool = Arc::new(Own::new("crash", Effect::Workspace, |_| Box::pin(async { panic!("boom") })));
-    let calls = [("crash", "{}"), ("ls", "{}")];
+    let calls = [("crash", "{}"), ("ls", "{}"), ("crash", r#"{"id":13}"#)];
     let outcomes = run(&bench, vec![tool], &calls, &CancellationToken::new()).await;
     assert!(outcomes[0].is_error && text(&outcomes[0]).contains("crashed (boom)"), "{}", text(&outcomes[0]));
     assert!(!outcomes[1].is_error, "the crash kept its lock");
+    assert!(outcomes[2].is_error);
 }
 
 #[tokio::test]
