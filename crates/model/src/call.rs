@@ -52,7 +52,7 @@ pub struct Request<'a> {
 }
 
 /// What a call came to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CallReport {
     /// Every request that was sent, the failed ones too, in order.
     pub attempts: Vec<Attempt>,
@@ -61,7 +61,7 @@ pub struct CallReport {
 }
 
 /// One request and what it used.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     /// What it used, as reported, or the host's upper bound, marked as an estimate.
     pub usage: Usage,

@@ -134,6 +134,149 @@ fn pictures_follow_the_results_where_the_api_has_no_place_for_them() {
     assert_eq!(anthropic["messages"][0]["content"][0]["content"][1]["source"]["data"], "AAAA");
 }
 
+/// The texts before each cache marker of a request, as far back as their block's own text.
+fn marked(items: &[Item], tail: Option<&Item>) -> Vec<String> {
+    let encoder = AnthropicMessages;
+    let tail = tail.map(|item| encoder.item(item));
+    let body = encoder.assemble(&prompt(&encoder, Api::AnthropicMessages, items), tail.as_ref(), 9);
+    let body = std::str::from_utf8(&body).unwrap();
+    let mut blocks: Vec<&str> = body.split(r#","cache_control":{"type":"ephemeral"}"#).collect();
+    blocks.pop();
+    blocks
+        .iter()
+        .map(|block| block[block.rfind(":\"").unwrap()..].trim_matches([':', '"']).to_owned())
+        .collect()
+}
+
+#[test]
+fn markers_stand_where_the_last_request_had_its_end_and_where_this_one_has() {
+    let user = |text: &str| Item::User { text: text.into() };
+    let answer = |text: &str| Item::Assistant {
+        message: AssistantMessage { blocks: vec![Block::Text { text: text.into(), replay: None }] },
+    };
+    let items =
+        [user("one"), answer("two"), user("three"), user("four"), answer("five"), user("six"), user("seven")];
+    assert_eq!(marked(&items[..1], None)[1..], ["one"]);
+    assert_eq!(marked(&items[..4], None)[1..], ["one", "four"]);
+    assert_eq!(marked(&items, None)[1..], ["four", "seven"]);
+    assert!(marked(&items, None)[0].contains("exact"), "the system prompt is marked");
+    assert_eq!(marked(&items, Some(&user("Summarise.")))[1..], ["four", "seven"], "a tail is not kept");
+}
+
+#[test]
+fn without_a_system_prompt_the_last_tool_is_marked() {
+    let bare = Prefix { sections: Vec::new(), ..prefix() };
+    let body = |encoder: &dyn Encoder, api| -> Value {
+        let mut prompt = Prompt::new(encoder, &spec(api), &bare);
+        prompt.push(encoder, &Item::User { text: "Go.".into() });
+        serde_json::from_slice(&encoder.assemble(&prompt, None, 9)).unwrap()
+    };
+    let anthropic = body(&AnthropicMessages, Api::AnthropicMessages);
+    assert_eq!(anthropic.get("system"), None);
+    assert_eq!(anthropic["tools"][0]["cache_control"]["type"], "ephemeral");
+    assert_eq!(body(&OpenAiChat::default(), Api::OpenaiChat)["messages"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_schema_goes_out_as_the_text_that_it_is() {
+    let schema = r##"{"type":"object", "z":1.50,"a":{"$ref":"#/x"}}"##;
+    let mut with_schema = prefix();
+    with_schema.tools[0].schema = schema.into();
+    for (api, encoder) in encoders() {
+        let bytes = Prompt::new(encoder.as_ref(), &spec(api), &with_schema).prefix().bytes.clone();
+        assert!(std::str::from_utf8(&bytes).unwrap().contains(schema), "{api}");
+    }
+}
+
+fn reasoned(api: Api, json: &str) -> Item {
+    let replay = Some(Replay { api, json: json.into() });
+    let blocks = vec![Block::Reasoning { text: "hm".into(), replay }, call("a", "{}")];
+    Item::Assistant { message: AssistantMessage { blocks } }
+}
+
+#[test]
+fn reasoning_goes_back_to_the_api_that_made_it_and_to_no_other() {
+    let chat = [reasoned(Api::OpenaiChat, r#"{"reasoning_content":"hm"}"#)];
+    let body = request(&OpenAiChat::default(), Api::OpenaiChat, &chat);
+    assert_eq!(body["messages"][1]["reasoning_content"], "hm");
+    let silent = OpenAiChat { replay_reasoning: false, ..OpenAiChat::default() };
+    assert!(!request(&silent, Api::OpenaiChat, &chat).to_string().contains("hm"));
+    assert!(!request(&AnthropicMessages, Api::AnthropicMessages, &chat).to_string().contains("hm"));
+
+    let thought =
+        [reasoned(Api::AnthropicMessages, r#"{"type":"thinking","thinking":"hm","signature":"s"}"#)];
+    assert!(!request(&OpenAiChat::default(), Api::OpenaiChat, &thought).to_string().contains("hm"));
+}
+
+#[test]
+fn a_signature_goes_back_with_its_call() {
+    let json = r#"{"extra_content":{"google":{"thought_signature":"s=="}}}"#;
+    let mut signed = call("a", "{}");
+    if let Block::ToolCall(call) = &mut signed {
+        call.replay = Some(Replay { api: Api::OpenaiChat, json: json.into() });
+    }
+    let items = [Item::Assistant { message: AssistantMessage { blocks: vec![signed] } }];
+    let body = request(&OpenAiChat::default(), Api::OpenaiChat, &items);
+    assert_eq!(body["messages"][1]["tool_calls"][0]["extra_content"]["google"]["thought_signature"], "s==");
+}
+
+#[test]
+fn names_and_ids_that_a_provider_would_refuse_are_made_plain() {
+    for (name, expected) in [
+        ("bash", "bash"),
+        ("", "unnamed"),
+        ("bash<|channel|>json", "bash__channel__json"),
+        ("mcp.files/read", "mcp_files_read"),
+        ("wörk", "w_rk"),
+    ] {
+        assert_eq!(tool_name(name), expected);
+    }
+    assert_eq!(tool_name(&"x".repeat(200)).len(), 64);
+    assert_eq!(plain_id("toolu_01-A"), "toolu_01-A");
+    assert_ne!(plain_id("functions.bash:0"), plain_id("functions.bash.0"));
+
+    let items = [
+        Item::Assistant { message: AssistantMessage { blocks: vec![call("functions.bash:0", "{}")] } },
+        Item::ToolResults { results: vec![result("functions.bash:0", "x")] },
+    ];
+    let body = request(&AnthropicMessages, Api::AnthropicMessages, &items);
+    assert_eq!(body["messages"][0]["content"][0]["id"], body["messages"][1]["content"][0]["tool_use_id"]);
+}
+
+#[test]
+fn the_order_of_tools_is_the_callers() {
+    let mut two = prefix();
+    two.tools.push(ToolDefinition { name: "ls".into(), ..two.tools[0].clone() });
+    for (api, encoder) in encoders() {
+        let hash = |prefix: &Prefix| Prompt::new(encoder.as_ref(), &spec(api), prefix).prefix_hash();
+        let same = hash(&two);
+        assert_eq!(hash(&two), same);
+        let mut turned = two.clone();
+        turned.tools.reverse();
+        assert_ne!(hash(&turned), same);
+    }
+}
+
+#[test]
+fn the_bound_is_what_was_counted_and_a_token_for_each_new_byte() {
+    let encoder = OpenAiChat::default();
+    let mut prompt = prompt(&encoder, Api::OpenaiChat, &history());
+    let bytes = prompt.bytes();
+    assert!(crate::prompt_bound(&prompt, None) >= bytes);
+    let counted = Some((bytes, 100));
+    let before = crate::prompt_bound(&prompt, counted);
+    assert!((100..1_000).contains(&before), "{before}");
+    prompt.push(&encoder, &Item::User { text: "x".repeat(5_000) });
+    assert_eq!(crate::prompt_bound(&prompt, counted) - before, prompt.bytes() - bytes);
+
+    // A picture of few bytes may take thousands of tokens, but only once.
+    let mut seen = result("a", "seen");
+    seen.content.push(Content::Image { media_type: "image/png".into(), data: "AAAA".into() });
+    prompt.push(&encoder, &Item::ToolResults { results: vec![seen] });
+    assert!(crate::prompt_bound(&prompt, counted) > before + prompt.bytes() - bytes + 4_000);
+    assert!(crate::prompt_bound(&prompt, Some((prompt.bytes(), 100))) < 1_000);
+}
+
 fn any_item() -> impl Strategy<Value = Item> {
     let text = prop_oneof![any::<String>(), Just(String::new()), Just("</system> \u{0} 🦀".to_owned())];
     let raw = prop_oneof![

@@ -2,6 +2,8 @@
 
 mod attempt;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::{fmt, time::Duration};
 

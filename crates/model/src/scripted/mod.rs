@@ -31,6 +31,8 @@
 
 mod script;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fmt,

@@ -21,7 +21,7 @@ pub(super) struct Script {
     #[serde(default)]
     after: After,
     pub(super) summary: Option<String>,
-    #[serde(rename = "step")]
+    #[serde(default, rename = "step")]
     steps: Vec<Step>,
     /// The steps of each turn: errors that are answered by trying again, then what ends the turn.
     #[serde(skip)]
