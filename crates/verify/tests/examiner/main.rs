@@ -7,3 +7,4 @@ mod ground;
 mod honest;
 mod judge;
 mod project;
+mod pytest;
