@@ -34,6 +34,8 @@ pub(crate) struct Agent {
     pub(crate) cancel: CancellationToken,
     /// Whether the provider said that the last request was too long.
     pub(crate) was_too_long: bool,
+    /// Answers in a row that broke off.
+    pub(crate) breaks: u32,
 }
 
 /// What ends an agent's part for now.
@@ -60,6 +62,7 @@ impl Agent {
                     self.was_too_long = false;
                     self.history.answered(answer, sent).await?
                 }
+                Called::BrokeOff => continue,
                 Called::TooLong(error) => {
                     self.compact_or_stop(&error).await?;
                     continue;

@@ -11,12 +11,18 @@ use crate::{agent::Agent, ledger::Ask, messages::Stop};
 /// The most that one answer may hold where neither role nor model says less, in tokens.
 const DEFAULT_OUTPUT_TOKENS: u64 = 8_192;
 
+/// Answers that may break off in a row before the run is given up.
+const BREAKS: u32 = 3;
+
 /// What became of a call.
 pub(crate) enum Called {
     /// The model answered; with what was sent.
     Answered(Answer, Sent),
     /// The provider says that the history does not fit the window.
     TooLong(String),
+    /// The answer broke off after something may have been billed: the call is made again, with a reservation of its
+    /// own. (What costs nothing was tried again by the model itself.)
+    BrokeOff,
 }
 
 impl Agent {
@@ -52,8 +58,17 @@ impl Agent {
         };
         let report = self.history.model().call(request, &self.cancel).await;
         self.desk.settle(charge(grant, &report, self.history.model().spec().price.as_ref())).await?;
+        let billed = report.attempts.last().is_some_and(|attempt| attempt.usage.total() > 0);
         match report.result {
-            Ok(answer) => Ok(Called::Answered(answer, sent)),
+            Ok(answer) => {
+                self.breaks = 0;
+                Ok(Called::Answered(answer, sent))
+            }
+            Err(error) if error.retryable() && billed && self.breaks < BREAKS => {
+                self.breaks += 1;
+                tracing::warn!(lane = %self.desk.lane, %error, "the answer broke off and is asked for again");
+                Ok(Called::BrokeOff)
+            }
             Err(error @ CallError::ContextTooLong { .. }) => Ok(Called::TooLong(error.to_string())),
             Err(CallError::Cancelled) => Err(Stop::ending()),
             Err(error) => Err(Stop::new(Outcome::Failed, format!("the {}'s model: {error}", self.desk.lane))),

@@ -326,6 +326,7 @@ impl Lanes<'_> {
             mail,
             cancel: self.site.cancel.child_token(),
             was_too_long: false,
+            breaks: 0,
         })
     }
 }
