@@ -30,7 +30,8 @@ pub struct Needs {
     pub copy: bool,
     /// A run on the base tree before the worker starts, whose report [`Scene::baseline`] is.
     pub baseline: bool,
-    /// How many runs must fail before a failure counts; each has a fresh copy.
+    /// How many runs must fail before a failure counts; each has a fresh copy. A pass among them passes the check,
+    /// and its report says that it is flaky; every run stays in the evidence.
     pub confirm: u32,
     /// Files put over the copy, which the worker never sees. Nothing of this check's output reaches the worker.
     pub overlay: Option<TreeId>,

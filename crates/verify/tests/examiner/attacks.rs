@@ -184,6 +184,7 @@ async fn special_cases_for_the_visible_tests_fail_on_held_out_inputs() {
     assert!(report(&examination, "tests").passed(), "the visible tests can't see it");
     refuted(&examination, "hidden");
     assert!(examination.held_out.contains("hidden"));
+    assert_eq!(report(&examination, "hidden").evidence[0].tail, "(held out)");
     let told = countersign_verify::refutation_text(&examination.verdict);
     for secret in ["20", "30", "50", "test_calc", "assertEqual", "test_small"] {
         assert!(!told.contains(secret), "{secret} is held out: {told}");

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests: what goes wrong here ends the test
 
 mod attacks;
+mod cargo;
 mod ground;
 mod honest;
 mod judge;
