@@ -6,16 +6,15 @@ use std::{
 };
 
 use countersign_model::Model;
-use countersign_protocol::{Budget, ModelRef, Policy, Role, role::SandboxLevel};
-use countersign_runtime::{Assignment, RunHandle, StartError};
+use countersign_protocol::{Budget, ModelRef, Policy, Role, RunId, role::SandboxLevel};
+use countersign_runtime::{Assignment, Resumption, RunHandle, StartError};
 use countersign_tools::Tool;
 use countersign_verify::Check;
 
 use crate::{
     diagnose::{Diagnostic, Findings, LoadError},
     prepare::assign,
-    settings::folder,
-    task::{Said, Task, Wanted, WantedModel},
+    task::{Said, Task, Wanted, WantedModel, usable},
     world::{Globals, World},
 };
 
@@ -27,7 +26,6 @@ pub struct Run {
 
 impl Run {
     /// Begins to build a run.
-    #[must_use]
     pub fn builder() -> RunBuilder {
         RunBuilder::default()
     }
@@ -50,6 +48,14 @@ impl Run {
     /// The workspace can't be snapshotted, or the state directory can't be written. Nothing was spent then.
     pub async fn start(self) -> Result<RunHandle, StartError> {
         countersign_runtime::start(self.assignment).await
+    }
+
+    /// Goes on with a run that stopped before its end. Goal, workspace, roles and policy must be those it began with.
+    ///
+    /// # Errors
+    /// The run is completed, in use or not there, or its ground can't be laid again.
+    pub async fn resume(self, run: RunId, resumption: Resumption) -> Result<RunHandle, StartError> {
+        countersign_runtime::resume(run, self.assignment, resumption).await
     }
 }
 
@@ -254,7 +260,7 @@ impl RunBuilder {
                 .add(Diagnostic::error("the goal is empty").help("say what is asked, in a sentence or more"));
         }
         check_budget(&self.budget, &mut findings);
-        let workspace = findings.take(folder(&world, &self.workspace));
+        let workspace = findings.take(usable(&world, &self.workspace));
         let models = self
             .models
             .into_iter()

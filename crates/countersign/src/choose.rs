@@ -2,19 +2,22 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use countersign_protocol::{Budget, ModelRef, Policy, Role, RoleKind, role::SandboxLevel};
+use countersign_protocol::{
+    Budget, ModelRef, Policy, Role, RoleKind,
+    role::{SandboxLevel, SandboxSpec},
+};
 use countersign_runtime::ActorSpec;
 use countersign_tools::{Tool, Toolset};
 
 use crate::{
     diagnose::{Diagnostic, Findings, LoadError, Severity},
     lookup::{Found, given},
+    models::SCRIPTED,
     nearest::did_you_mean,
     prompt::{Facts, assemble},
     settings::{Origin, Settings},
     skills,
     task::{Said, Task, Wanted, WantedModel},
-    validate::rank,
 };
 
 /// The roles and the policy of a run.
@@ -65,35 +68,49 @@ impl Cast {
 
     /// Puts the flag's level over the roles' own, and refuses what this version can't give.
     pub(crate) fn settle_sandboxes(&mut self, flag: Option<SandboxLevel>, findings: &mut Findings) {
-        let verifier = self.verifier.as_mut();
-        for role in [Some(&mut self.worker), verifier, Some(&mut self.supervisor)].into_iter().flatten() {
-            let asked = &mut role.value.sandbox;
-            if let Some(level) = flag {
-                asked.level = level;
-                asked.fallback = asked.fallback.filter(|fallback| rank(*fallback) <= rank(level));
-            }
-            if asked.level == SandboxLevel::None {
-                continue;
-            }
-            let level = if asked.level == SandboxLevel::Workspace { "workspace" } else { "container" };
-            let name = &role.value.name;
-            let mut diagnostic = if asked.fallback == Some(SandboxLevel::None) {
-                let message = format!(
-                    "the role `{name}` runs without the sandbox level `{level}`, as its fallback says"
-                );
-                Diagnostic::warning(message).because(CONTAINED)
-            } else {
-                let message =
-                    format!("this version can't give the role `{name}` the sandbox level `{level}`");
-                let help = "write `level = \"none\"`, or keep the level and add `fallback = \"none\"` to go on without it";
-                Diagnostic::error(message).because(CONTAINED).help(help)
-            };
-            if flag.is_none() {
-                let key = ["sandbox", "level"];
-                diagnostic.place = role.document.error(&key, "").place;
-            }
-            findings.add(diagnostic);
+        if let Some(level) = flag.filter(|level| *level != SandboxLevel::None) {
+            let error =
+                Diagnostic::error(format!("this version can't give the sandbox level `{}`", name(level)));
+            findings.add(error.because(CONTAINED).help("leave `--sandbox` out, or say `--sandbox none`"));
+            return;
         }
+        // A supervisor has no processes.
+        for role in [Some(&mut self.worker), self.verifier.as_mut()].into_iter().flatten() {
+            if let Some(level) = flag {
+                role.value.sandbox = SandboxSpec { level, network: true, fallback: None };
+            }
+            findings.extend(unmet(role));
+        }
+    }
+}
+
+/// What a role asks of its sandbox that this version can't give.
+fn unmet(role: &Found<Role>) -> Option<Diagnostic> {
+    let (asked, who) = (&role.value.sandbox, &role.value.name);
+    let level = name(asked.level);
+    if asked.level == SandboxLevel::None {
+        let message =
+            format!("the role `{who}` can use the network: the sandbox level `none` keeps nothing away");
+        let warning = role.document.remark(Severity::Warning, &["sandbox", "network"], message);
+        return (!asked.network).then(|| warning.because(CONTAINED));
+    }
+    let place = ["sandbox", "level"];
+    if asked.fallback == Some(SandboxLevel::None) {
+        let message =
+            format!("the role `{who}` runs without the sandbox level `{level}`, as its fallback says");
+        return Some(role.document.remark(Severity::Warning, &place, message).because(CONTAINED));
+    }
+    let message = format!("this version can't give the role `{who}` the sandbox level `{level}`");
+    let help =
+        "write `level = \"none\"`, or keep the level and add `fallback = \"none\"` to go on without it";
+    Some(role.document.error(&place, message).because(CONTAINED).help(help))
+}
+
+const fn name(level: SandboxLevel) -> &'static str {
+    match level {
+        SandboxLevel::None => "none",
+        SandboxLevel::Workspace => "workspace",
+        SandboxLevel::Container => "container",
     }
 }
 
@@ -163,6 +180,20 @@ impl Choices<'_> {
         }
     }
 
+    /// Each model that is named must be known. Whether it can be reached is not asked.
+    pub(crate) fn check_models(&self, cast: &Cast, findings: &mut Findings) {
+        for found in cast.roles() {
+            let Some(wanted) = self.model_of(found) else { continue };
+            let WantedModel::Named(said) = &*wanted else { continue };
+            let known = if said.value.provider == SCRIPTED {
+                self.settings.connect(&said.value, &said.base).map(|_| ())
+            } else {
+                self.settings.known(&said.value).map(|_| ())
+            };
+            findings.take(known.map_err(|error| said.locate(error)));
+        }
+    }
+
     /// A worker or verifier with its model, prompt and tools.
     pub(crate) fn actor(&self, part: Part<'_>, findings: &mut Findings) -> Option<ActorSpec> {
         let role = &part.found.value;
@@ -223,16 +254,20 @@ impl Choices<'_> {
             WantedModel::Named(said) => {
                 let connected = self.settings.connect(&said.value, &said.base);
                 let (model, notes) = findings.take(connected.map_err(|error| said.locate(error)))?;
-                notes.into_iter().for_each(|note| findings.add(note));
+                findings.extend(notes);
                 (model, said.place.clone())
             }
         };
         if self.budget.money.is_some() && model.spec().price.is_none() {
             findings.add(Diagnostic { place, ..unknown_price(&model.spec().model) });
         }
-        let role = with_absolute_skills(part.found);
+        let mut role = with_absolute_paths(part.found);
+        role.model = Some(match wanted {
+            WantedModel::Given(model) => model.spec().model.clone(),
+            WantedModel::Named(said) => absolute(said),
+        });
         let (skills, notes) = skills::find(&role, &self.settings.workspace, &self.settings.world);
-        notes.into_iter().for_each(|note| findings.add(note));
+        findings.extend(notes);
         let tools = findings.take(tools(&role, part.tools))?;
         let sections = assemble(&role, &tools.guidelines(), &skills, &part.facts);
         Some(ActorSpec { role, model, sections, tools })
@@ -254,8 +289,19 @@ impl<'a> Part<'a> {
     }
 }
 
+/// A model's name that means the same from everywhere: a script's path is made absolute.
+fn absolute(said: &Said<ModelRef>) -> ModelRef {
+    let ModelRef { provider, model } = &said.value;
+    match said.base.join(model).canonicalize() {
+        Ok(path) if provider == SCRIPTED => {
+            ModelRef { provider: provider.clone(), model: path.to_string_lossy().into_owned() }
+        }
+        _ => said.value.clone(),
+    }
+}
+
 /// The role with its folders of skills made absolute, so that the run can be resumed from elsewhere.
-fn with_absolute_skills(found: &Found<Role>) -> Role {
+fn with_absolute_paths(found: &Found<Role>) -> Role {
     let mut role = found.value.clone();
     for folder in &mut role.skills {
         let path = found.dir.join(&*folder);

@@ -275,12 +275,16 @@ impl Findings {
         }
     }
 
+    pub(crate) fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        diagnostics.into_iter().for_each(|diagnostic| self.add(diagnostic));
+    }
+
     /// The value, or nothing where it failed; what is wrong is kept.
     pub(crate) fn take<T>(&mut self, result: Result<T, LoadError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                error.diagnostics.into_iter().for_each(|diagnostic| self.add(diagnostic));
+                self.extend(error.diagnostics);
                 None
             }
         }

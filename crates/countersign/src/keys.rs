@@ -124,7 +124,12 @@ static SANDBOX: Table = table(
              descendants) but not isolated. `workspace`: they write only there. `container`: they run in \
              one. This version gives `none` alone.",
         ),
-        key("network", Kind::Boolean, Without::Default("true"), "Whether processes may use the network."),
+        key(
+            "network",
+            Kind::Boolean,
+            Without::Default("true"),
+            "Whether processes may use the network. The level `none` can't keep them from it.",
+        ),
         key(
             "fallback",
             Kind::Choice(LEVELS),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use countersign_protocol::{Policy, Role};
 
 use crate::{
+    choose::{Cast, Choices},
     config::Layer,
     diagnose::{Diagnostic, Findings, LoadError},
     document::{Document, missing},
@@ -13,7 +14,7 @@ use crate::{
     nearest::list_or,
     schema::Table,
     settings::{Origin, Settings, WORKSPACE_FOLDER},
-    task,
+    task::{Task, TaskFlags},
 };
 
 /// What a look at files came to.
@@ -107,8 +108,26 @@ fn lint_file(settings: &Settings, path: &Path, shown: &str, named: bool) -> Resu
         Kind::Role => settings.open_file::<Role>(path, origin).map(|_| true),
         Kind::Policy => settings.open_file::<Policy>(path, origin).map(|_| true),
         Kind::Config => Layer::read(path, shown, origin).map(|_| true),
-        Kind::Task => task::lint_file(&settings.world, path, shown).map(|()| true),
+        Kind::Task => lint_task(settings, path).map(|()| true),
     }
+}
+
+/// A task with all that it names: roles, policy, models. Keys and prices are a matter of the run.
+fn lint_task(settings: &Settings, path: &Path) -> Result<(), LoadError> {
+    let flags = TaskFlags { file: Some(path.to_owned()), ..TaskFlags::default() };
+    let mut task = Task::read(&settings.world, &flags)?;
+    let settings = Settings::load(&settings.world, &settings.globals, &task.workspace)?;
+    let (models, budget) = (std::mem::take(&mut task.models), task.budget);
+    let mut findings = Findings::default();
+    if let Some(mut cast) = Cast::find(&settings, task, &mut findings) {
+        cast.settle_sandboxes(None, &mut findings);
+        let choices = Choices { settings: &settings, models: &models, budget: &budget };
+        choices.check_names(&cast, &mut findings);
+        choices.check_models(&cast, &mut findings);
+    }
+    // A warning is worth saying here too.
+    let found = findings.into_vec();
+    if found.is_empty() { Ok(()) } else { Err(LoadError { diagnostics: found }) }
 }
 
 fn required(table: &Table) -> String {

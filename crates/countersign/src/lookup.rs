@@ -86,7 +86,11 @@ impl Settings {
                     self.list_roles().into_iter().filter_map(|(name, _, role)| Some((name, role.ok()?)));
                 let fit: Vec<_> =
                     roles.filter(|(_, role)| role.value.kind == kind).map(|(name, _)| name).collect();
-                let error = found.document.error(&["kind"], message);
+                // In a shipped role there is nothing to mend: the place is where it was named.
+                let error = match found.origin {
+                    Origin::Shipped => Diagnostic::error(message),
+                    _ => found.document.error(&["kind"], message),
+                };
                 Err(error.help(format!("the {kind} roles are {}", fit.join(", "))).into())
             }
             _ => Ok(found),

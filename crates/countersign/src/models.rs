@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The provider whose models are files of steps.
-const SCRIPTED: &str = "scripted";
+pub(crate) const SCRIPTED: &str = "scripted";
 
 /// A model that can be named.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,8 +81,7 @@ impl Settings {
             let script = scripted(&path).map_err(|error| script_error(error, &shown))?;
             return Ok((Arc::new(script), Vec::new()));
         }
-        let provider = self.provider(model)?;
-        let (spec, notes) = self.spec(provider, model)?;
+        let (provider, spec, notes) = self.known(model)?;
         if let Some(variable) = &provider.api_key_env
             && !self.world.variables.contains_key(variable)
         {
@@ -90,6 +89,15 @@ impl Settings {
         }
         let client = connect(provider, spec).map_err(|error| connect_error(&error))?;
         Ok((Arc::new(client), notes))
+    }
+
+    /// A model of a provider, whether or not it can be reached, and what is worth knowing of it.
+    pub(crate) fn known(
+        &self,
+        model: &ModelRef,
+    ) -> Result<(&Provider, ModelSpec, Vec<Diagnostic>), LoadError> {
+        let provider = self.provider(model)?;
+        self.spec(provider, model).map(|(spec, notes)| (provider, spec, notes))
     }
 
     fn provider(&self, model: &ModelRef) -> Result<&Provider, LoadError> {

@@ -54,7 +54,7 @@ pub(crate) fn assign(world: &World, globals: &Globals, mut task: Task) -> Result
     let settings = Settings::load(world, globals, &task.workspace)?;
     task.workspace = settings.workspace.clone();
     let mut findings = Findings::default();
-    settings.notes().iter().cloned().for_each(|note| findings.add(note));
+    findings.extend(settings.notes().iter().cloned());
     let state_dir = findings.take(state_dir(world, globals, &task.workspace));
     let copy = task.copy;
     let assignment = cast(&settings, task, &mut findings);

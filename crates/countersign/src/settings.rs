@@ -40,6 +40,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub(crate) world: World,
+    pub(crate) globals: Globals,
     pub(crate) workspace: PathBuf,
     pub(crate) trusted: bool,
     pub(crate) config: Config,
@@ -76,7 +77,7 @@ impl Settings {
         }
         let config = findings.take(Config::merge(layers)).unwrap_or_default();
         let notes = findings.finish()?;
-        Ok(Self { world: world.clone(), workspace, trusted, config, notes })
+        Ok(Self { world: world.clone(), globals: globals.clone(), workspace, trusted, config, notes })
     }
 
     /// The workspace, as a canonical path.

@@ -172,10 +172,7 @@ impl Task {
     /// Reads the task file, where there is one, and puts the flags over it.
     pub(crate) fn read(world: &World, flags: &TaskFlags) -> Result<Self, LoadError> {
         let mut findings = Findings::default();
-        let file = flags
-            .file
-            .as_ref()
-            .map(|file| findings.take(read_file(world, file, &file.display().to_string())));
+        let file = flags.file.as_ref().map(|file| findings.take(read_file(world, file)));
         let file = match file {
             Some(None) => return Err(LoadError { diagnostics: findings.into_vec() }),
             Some(file) => file,
@@ -250,21 +247,13 @@ impl TaskSource {
     }
 }
 
-fn read_file(world: &World, file: &Path, shown: &str) -> Result<(TaskFile, TaskSource), LoadError> {
+fn read_file(world: &World, file: &Path) -> Result<(TaskFile, TaskSource), LoadError> {
     let path = world.resolve(file);
-    let document = Document::read(&path, shown)?;
+    let shown = if file.is_absolute() { world.show(file) } else { file.display().to_string() };
+    let document = Document::read(&path, &shown)?;
     let task = document.typed(&keys::TASK)?;
     let dir = path.parent().unwrap_or(&world.cwd).to_owned();
     Ok((task, TaskSource { document, dir }))
-}
-
-/// A task file alone, held against its keys: for linting.
-pub(crate) fn lint_file(world: &World, path: &Path, shown: &str) -> Result<(), LoadError> {
-    let file = Some(read_file(world, path, shown)?);
-    let (flags, mut findings) = (TaskFlags::default(), Findings::default());
-    goal(&flags, file.as_ref(), &mut findings);
-    workspace(world, &flags, file.as_ref(), &mut findings);
-    findings.finish().map(|_| ())
 }
 
 type File<'a> = Option<&'a (TaskFile, TaskSource)>;
@@ -289,17 +278,21 @@ fn workspace(world: &World, flags: &TaskFlags, file: File<'_>, findings: &mut Fi
         source.said(&["workspace"], path)
     });
     let result = match (&flags.workspace, said) {
-        (Some(flag), _) => folder(world, flag),
-        (None, Some(said)) => folder(world, &said.value).map_err(|error| said.locate(error)),
-        (None, None) => folder(world, &world.cwd),
+        (Some(flag), _) => usable(world, flag),
+        (None, Some(said)) => usable(world, &said.value).map_err(|error| said.locate(error)),
+        (None, None) => usable(world, &world.cwd),
     };
-    let result = result.map_err(|mut error| {
+    findings.take(result)
+}
+
+/// A folder that a run can work in.
+pub(crate) fn usable(world: &World, workspace: &Path) -> Result<PathBuf, LoadError> {
+    folder(world, workspace).map_err(|mut error| {
         for diagnostic in &mut error.diagnostics {
             diagnostic.message = format!("the workspace can't be used: {}", diagnostic.message);
         }
         error
-    });
-    findings.take(result)
+    })
 }
 
 fn budget(flags: &TaskFlags, mut budget: Budget, findings: &mut Findings) -> Budget {

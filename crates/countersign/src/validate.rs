@@ -62,7 +62,7 @@ fn tools(found: &Found<Role>, findings: &mut Findings) {
 }
 
 /// How much a level keeps away.
-pub(crate) const fn rank(level: SandboxLevel) -> u8 {
+const fn rank(level: SandboxLevel) -> u8 {
     match level {
         SandboxLevel::None => 0,
         SandboxLevel::Workspace => 1,

@@ -61,7 +61,7 @@ impl Bench {
     /// An error with its exit code, without this folder's own path.
     pub(crate) fn said(&self, error: &LoadError) -> String {
         let text = format!("{}\n\nexit code {}", error.render(false), error.exit_code());
-        text.replace(&*self.path("").to_string_lossy().trim_end_matches('/'), "ROOT")
+        text.replace(self.path("").to_string_lossy().trim_end_matches('/'), "ROOT")
     }
 }
 

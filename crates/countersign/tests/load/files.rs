@@ -159,3 +159,16 @@ fn what_the_machine_refuses_is_not_the_users_fault() {
     let error = refused(settings.policy("./loop.toml", &bench.path("")));
     assert_eq!(error.exit_code(), 1, "{error}");
 }
+
+#[test]
+fn a_task_is_looked_over_with_all_that_it_names() {
+    let bench = Bench::new().file(
+        "task.toml",
+        "goal = \"x\"\nworkspace = \"ws\"\nworker = \"docs-writr\"\npolicy = \"p.toml\"\n\n[models]\nverifier = \"antropic/x\"\n",
+    );
+    let bench = bench.file("p.toml", "name = \"p\"\n[judge]\nrole = \"verifier\"\n");
+    assert_snapshot!(bench.lint("task.toml"));
+    let text =
+        "goal = \"x\"\nworkspace = \"ws\"\npolicy = \"p.toml\"\n\n[models]\nverifier = \"antropic/x\"\n";
+    assert_snapshot!("a_task_with_an_unknown_model", bench.file("task.toml", text).lint("task.toml"));
+}
