@@ -22,8 +22,8 @@ pub trait Encoder: Send + Sync {
     /// The front of every request of a lane. Tools are written in the order in which they are given.
     fn prefix(&self, spec: &ModelSpec, prefix: &Prefix) -> Fragment;
 
-    /// One item of the history.
-    fn item(&self, item: &Item) -> Fragment;
+    /// One item of the history. `after_results`: it follows the results of tools, which some servers care about.
+    fn item(&self, item: &Item, after_results: bool) -> Fragment;
 
     /// The whole request. `tail` is one more item that is not part of the history.
     fn assemble(&self, prompt: &Prompt, tail: Option<&Fragment>, output_tokens: u64) -> Bytes;

@@ -41,6 +41,7 @@ pub struct Prompt {
     prefix: Fragment,
     items: Vec<Fragment>,
     asked: usize,
+    after_results: bool,
     prefix_hash: blake3::Hash,
     chain: blake3::Hash,
     bytes: u64,
@@ -53,7 +54,15 @@ impl Prompt {
         let prefix = encoder.prefix(spec, prefix);
         let hash = blake3::hash(&prefix.bytes);
         let bytes = prefix.bytes.len() as u64;
-        Self { prefix, items: Vec::new(), asked: 0, prefix_hash: hash, chain: hash, bytes }
+        Self {
+            prefix,
+            items: Vec::new(),
+            asked: 0,
+            after_results: false,
+            prefix_hash: hash,
+            chain: hash,
+            bytes,
+        }
     }
 
     /// Puts an item at the end.
@@ -61,7 +70,8 @@ impl Prompt {
         if matches!(item, Item::Assistant { .. }) {
             self.asked = self.items.len();
         }
-        let fragment = encoder.item(item);
+        let fragment = encoder.item(item, self.after_results);
+        self.after_results = matches!(item, Item::ToolResults { .. });
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.chain.as_bytes()).update(&fragment.bytes);
         self.chain = hasher.finalize();
@@ -85,6 +95,12 @@ impl Prompt {
     #[must_use]
     pub const fn asked(&self) -> usize {
         self.asked
+    }
+
+    /// Whether its last item is the results of tools.
+    #[must_use]
+    pub const fn after_results(&self) -> bool {
+        self.after_results
     }
 
     /// How many items it holds.

@@ -36,6 +36,14 @@ pub struct Provider {
     /// Whether reasoning that the server sent goes back to it. Without it: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_reasoning: Option<bool>,
+    /// Whether a chat request asks for usage at the end of its stream. Without it: true. Mistral refuses to be asked,
+    /// and sends it anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_usage: Option<bool>,
+    /// Whether a message of the assistant must stand between the results of tools and the user's next message. Without
+    /// it: false. Mistral, and its models on other servers, refuse a request without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assistant_after_tools: Option<bool>,
 }
 
 /// How a chat request names the limit of the answer.
@@ -91,6 +99,8 @@ impl Provider {
             idle_timeout: None,
             max_tokens_field: None,
             replay_reasoning: None,
+            stream_usage: None,
+            assistant_after_tools: None,
         }
     }
 

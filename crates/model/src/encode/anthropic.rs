@@ -84,7 +84,7 @@ impl Encoder for AnthropicMessages {
         Fragment { bytes: front.into(), marker_at, images: 0 }
     }
 
-    fn item(&self, item: &Item) -> Fragment {
+    fn item(&self, item: &Item, _after_results: bool) -> Fragment {
         let message = match item {
             Item::User { text: words } => Message { role: "user", content: vec![text(words)] },
             Item::Assistant { message } => Message { role: "assistant", content: assistant(message) },

@@ -19,11 +19,20 @@ pub struct OpenAiChat {
     pub limit: MaxTokensField,
     /// Whether the server's own reasoning goes back to it.
     pub replay_reasoning: bool,
+    /// Whether the request asks for usage at the end of the stream.
+    pub stream_usage: bool,
+    /// Whether a message of the assistant stands between the results of tools and the user's next message.
+    pub assistant_after_tools: bool,
 }
 
 impl Default for OpenAiChat {
     fn default() -> Self {
-        Self { limit: MaxTokensField::MaxTokens, replay_reasoning: true }
+        Self {
+            limit: MaxTokensField::MaxTokens,
+            replay_reasoning: true,
+            stream_usage: true,
+            assistant_after_tools: false,
+        }
     }
 }
 
@@ -31,7 +40,8 @@ impl Default for OpenAiChat {
 struct Front<'a> {
     model: &'a str,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     messages: Vec<Message<'a>>,
@@ -133,7 +143,7 @@ impl Encoder for OpenAiChat {
         let mut front = json(&Front {
             model: &spec.model.model,
             stream: true,
-            stream_options: StreamOptions { include_usage: true },
+            stream_options: self.stream_usage.then_some(StreamOptions { include_usage: true }),
             tools: tools.collect(),
             messages: system.into_iter().map(|text| Message::new("system", text)).collect(),
         });
@@ -142,11 +152,14 @@ impl Encoder for OpenAiChat {
         Fragment::plain(front)
     }
 
-    fn item(&self, item: &Item) -> Fragment {
+    fn item(&self, item: &Item, after_results: bool) -> Fragment {
         let bytes = match item {
-            Item::User { text } => json(&Message::new("user", text.clone())),
+            Item::User { text } => {
+                let message = Message::new("user", text.clone());
+                joined(self.bridge(after_results).into_iter().chain([message]))
+            }
             Item::Assistant { message } => assistant(message, self.replay_reasoning),
-            Item::ToolResults { results } => tool_results(results),
+            Item::ToolResults { results } => self.tool_results(results),
         };
         Fragment { images: images(item), ..Fragment::plain(bytes) }
     }
@@ -193,25 +206,39 @@ fn call(call: &ToolCall) -> Call<'_> {
     }
 }
 
-/// One message a result, and after them the pictures, which a tool's message can't hold.
-fn tool_results(results: &[ToolResult]) -> Vec<u8> {
-    let mut messages: Vec<Message<'_>> = results
-        .iter()
-        .map(|result| Message { tool_call_id: Some(&result.call.0), ..Message::new("tool", words(result)) })
-        .collect();
-    let pictures = results.iter().flat_map(|result| &result.content).filter_map(|part| match part {
-        Content::Image { media_type, data } => {
-            Some(Part::ImageUrl { image_url: ImageUrl { url: format!("data:{media_type};base64,{data}") } })
+impl OpenAiChat {
+    /// One message a result, and after them the pictures, which a tool's message can't hold.
+    fn tool_results(&self, results: &[ToolResult]) -> Vec<u8> {
+        let texts = results.iter().map(|result| Message {
+            tool_call_id: Some(&result.call.0),
+            ..Message::new("tool", words(result))
+        });
+        let pictures = results.iter().flat_map(|result| &result.content).filter_map(|part| match part {
+            Content::Image { media_type, data } => {
+                let url = format!("data:{media_type};base64,{data}");
+                Some(Part::ImageUrl { image_url: ImageUrl { url } })
+            }
+            Content::Text { .. } => None,
+        });
+        let pictures: Vec<Part<'_>> = pictures.collect();
+        if pictures.is_empty() {
+            return joined(texts);
         }
-        Content::Text { .. } => None,
-    });
-    let pictures: Vec<Part<'_>> = pictures.collect();
-    if !pictures.is_empty() {
         let label = Part::Text { text: "The pictures of the results above, in order:" };
         let parts = std::iter::once(label).chain(pictures).collect();
-        messages.push(Message::new("user", Text::Parts(parts)));
+        let shown = Message::new("user", Text::Parts(parts));
+        joined(texts.chain(self.bridge(true)).chain([shown]))
     }
-    messages.iter().map(json).collect::<Vec<_>>().join(&b',')
+
+    /// What stands between the results of tools and the user's next message, where the server wants something there.
+    fn bridge(&self, after_results: bool) -> Option<Message<'static>> {
+        let wanted = after_results && self.assistant_after_tools;
+        wanted.then(|| Message::new("assistant", "I have the results.".to_owned()))
+    }
+}
+
+fn joined<'a>(messages: impl Iterator<Item = Message<'a>>) -> Vec<u8> {
+    messages.map(|message| json(&message)).collect::<Vec<_>>().join(&b',')
 }
 
 /// A result's text. Some servers refuse an empty one.

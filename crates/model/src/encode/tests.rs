@@ -27,9 +27,11 @@ fn prefix() -> Prefix {
     }
 }
 
-fn encoders() -> [(Api, Box<dyn Encoder>); 2] {
+fn encoders() -> [(Api, Box<dyn Encoder>); 3] {
+    let strict = OpenAiChat { assistant_after_tools: true, ..OpenAiChat::default() };
     [
         (Api::OpenaiChat, Box::new(OpenAiChat::default())),
+        (Api::OpenaiChat, Box::new(strict)),
         (Api::AnthropicMessages, Box::new(AnthropicMessages)),
     ]
 }
@@ -137,7 +139,7 @@ fn pictures_follow_the_results_where_the_api_has_no_place_for_them() {
 /// The texts before each cache marker of a request, as far back as their block's own text.
 fn marked(items: &[Item], tail: Option<&Item>) -> Vec<String> {
     let encoder = AnthropicMessages;
-    let tail = tail.map(|item| encoder.item(item));
+    let tail = tail.map(|item| encoder.item(item, false));
     let body = encoder.assemble(&prompt(&encoder, Api::AnthropicMessages, items), tail.as_ref(), 9);
     let body = std::str::from_utf8(&body).unwrap();
     let mut blocks: Vec<&str> = body.split(r#","cache_control":{"type":"ephemeral"}"#).collect();
@@ -218,6 +220,24 @@ fn a_signature_goes_back_with_its_call() {
     let items = [Item::Assistant { message: AssistantMessage { blocks: vec![signed] } }];
     let body = request(&OpenAiChat::default(), Api::OpenaiChat, &items);
     assert_eq!(body["messages"][1]["tool_calls"][0]["extra_content"]["google"]["thought_signature"], "s==");
+}
+
+#[test]
+fn a_strict_server_gets_an_assistants_message_between_results_and_user() {
+    let strict = OpenAiChat { assistant_after_tools: true, stream_usage: false, ..OpenAiChat::default() };
+    let roles = |items: &[Item]| -> Vec<String> {
+        let body = request(&strict, Api::OpenaiChat, items);
+        assert_eq!(body.get("stream_options"), None);
+        let messages = body["messages"].as_array().unwrap();
+        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(roles(&history()), ["system", "user", "assistant", "tool", "tool", "assistant", "user"]);
+    assert_eq!(roles(&history()[..3]), ["system", "user", "assistant", "tool", "tool"]);
+
+    let prompt = prompt(&strict, Api::OpenaiChat, &history()[..3]);
+    assert!(prompt.after_results(), "a tail is bridged too");
+    let tail = strict.item(&Item::User { text: "Summarise.".into() }, prompt.after_results());
+    assert!(tail.bytes.starts_with(br#"{"role":"assistant""#));
 }
 
 #[test]

@@ -73,6 +73,8 @@ impl HttpModel {
             Api::OpenaiChat => Box::new(OpenAiChat {
                 limit: provider.max_tokens_field.unwrap_or(limit_field(target.host())),
                 replay_reasoning: provider.replay_reasoning.unwrap_or(true),
+                stream_usage: provider.stream_usage.unwrap_or(true),
+                assistant_after_tools: provider.assistant_after_tools.unwrap_or(false),
             }),
             api @ (Api::OpenaiResponses | Api::Gemini) => {
                 return Err(ConnectError::ApiNotSpoken { provider: provider.name.clone(), api });
@@ -82,7 +84,7 @@ impl HttpModel {
     }
 
     async fn call(&self, request: Request<'_>, cancel: &CancellationToken) -> CallReport {
-        let tail = request.tail.map(|item| self.encoder.item(item));
+        let tail = request.tail.map(|item| self.encoder.item(item, request.prompt.after_results()));
         let body = self.encoder.assemble(request.prompt, tail.as_ref(), request.output_tokens);
         let mut delays = self.delays();
         let mut attempts = Vec::new();

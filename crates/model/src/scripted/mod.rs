@@ -145,7 +145,7 @@ impl ScriptedModel {
         if cancel.is_cancelled() {
             return CallReport { attempts: Vec::new(), result: Err(CallError::Cancelled) };
         }
-        let tail = request.tail.map(|item| self.encoder.item(item));
+        let tail = request.tail.map(|item| self.encoder.item(item, request.prompt.after_results()));
         let body = self.encoder.assemble(request.prompt, tail.as_ref(), request.output_tokens);
         let prompt = self.prompt_usage(&body);
         if request.purpose == Purpose::Summary {
