@@ -56,8 +56,8 @@ impl Agent {
     pub(crate) async fn work(&mut self) -> Result<Said, Stop> {
         loop {
             self.take_mail().await?;
-            let grant = self.reserve(Purpose::Turn, None).await?;
-            let turn = match self.call(&grant, None).await? {
+            let grant = self.reserve(Purpose::Turn, None, self.output_limit()).await?;
+            let turn = match self.call(&grant, None, None).await? {
                 Called::Answered(answer, sent) => {
                     self.was_too_long = false;
                     self.history.answered(answer, sent).await?

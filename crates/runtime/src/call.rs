@@ -1,12 +1,12 @@
 //! One model call: its worst case is reserved before, its real price settled after, whatever becomes of it.
 
-use countersign_model::{Answer, CallError, CallReport, Request};
+use countersign_model::{Answer, CallError, CallReport, Prompt, Request};
 use countersign_protocol::{
     Item, Outcome, Usage,
     entry::{Charge, Purpose, Reservation, Sent},
 };
 
-use crate::{agent::Agent, ledger::Ask, messages::Stop};
+use crate::{agent::Agent, history::BYTES_A_TOKEN, ledger::Ask, messages::Stop};
 
 /// The most that one answer may hold where neither role nor model says less, in tokens.
 const DEFAULT_OUTPUT_TOKENS: u64 = 8_192;
@@ -26,30 +26,44 @@ pub(crate) enum Called {
 }
 
 impl Agent {
-    /// Asks the supervisor for the next call. `tail` is what the request holds beyond the history.
-    pub(crate) async fn reserve(&self, purpose: Purpose, tail: Option<&Item>) -> Result<Reservation, Stop> {
+    /// Asks the supervisor for a call whose answer holds at most `output_tokens`. `tail` is what the request holds
+    /// beyond the history.
+    pub(crate) async fn reserve(
+        &self,
+        purpose: Purpose,
+        tail: Option<&Item>,
+        output_tokens: u64,
+    ) -> Result<Reservation, Stop> {
         let spec = self.history.model().spec();
-        let tail_tokens = tail.map_or(0, |item| match item {
-            Item::User { text } => text.len() as u64,
-            _ => 0,
-        });
-        let limit = self.role.max_output_tokens.unwrap_or(DEFAULT_OUTPUT_TOKENS).min(spec.max_output_tokens);
-        let room = spec.context_window.saturating_sub(self.history.estimate() + tail_tokens / 3);
+        let tail_bytes =
+            tail.map_or(0, |item| self.history.model().encoder().item(item, true).bytes.len() as u64);
+        let room = spec.context_window.saturating_sub(self.history.estimate() + tail_bytes / BYTES_A_TOKEN);
         let ask = Ask {
             actor: self.desk.lane,
             purpose,
-            prompt_tokens: self.history.bound() + tail_tokens,
-            output_tokens: limit.min(room).max(1),
+            prompt_tokens: self.history.bound() + tail_bytes,
+            output_tokens: output_tokens.min(room).max(1),
             price: spec.price.clone(),
         };
         self.desk.reserve(ask).await
     }
 
-    /// Makes the call that was granted and settles it.
-    pub(crate) async fn call(&mut self, grant: &Reservation, tail: Option<&Item>) -> Result<Called, Stop> {
+    /// The most that one answer may hold, in tokens.
+    pub(crate) fn output_limit(&self) -> u64 {
+        let most = self.history.model().spec().max_output_tokens;
+        self.role.max_output_tokens.unwrap_or(DEFAULT_OUTPUT_TOKENS).min(most)
+    }
+
+    /// Makes the call that was granted and settles it. `front` is a part of the history that is sent in its place.
+    pub(crate) async fn call(
+        &mut self,
+        grant: &Reservation,
+        tail: Option<&Item>,
+        front: Option<&Prompt>,
+    ) -> Result<Called, Stop> {
         let sent = self.history.sent();
         let request = Request {
-            prompt: self.history.prompt(),
+            prompt: front.unwrap_or(self.history.prompt()),
             tail,
             prompt_tokens: grant.prompt_tokens,
             output_tokens: grant.output_tokens,

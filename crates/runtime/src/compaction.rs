@@ -1,10 +1,7 @@
 //! Compacting an agent's lane: its older history becomes a summary, asked for on the warm prefix.
 
-use countersign_journal::compact;
-use countersign_protocol::{
-    Body, Item, Outcome,
-    entry::{Compacted, Purpose},
-};
+use countersign_journal::compact::{self, Limits, Plan};
+use countersign_protocol::{Body, Item, Outcome, entry::Purpose};
 
 use crate::{agent::Agent, call::Called, messages::Stop, stall::Did};
 
@@ -34,35 +31,39 @@ impl Agent {
 
     /// Compacts; says whether there was anything to compact.
     async fn compact(&mut self) -> Result<bool, Stop> {
-        let limits = self.limits();
-        let prefix_and_goal = self.history.estimate();
-        let plan = compact::plan(&self.history.path(), compact::estimate, &limits);
-        let Some(plan) = plan else {
-            if prefix_and_goal > limits.window {
-                let reason = format!(
-                    "the fixed part of the {}'s prompt alone fills the window of {} tokens: use a model with a larger \
-                     window, or a role with a shorter prompt and fewer tools",
-                    self.desk.lane, limits.window
-                );
-                return Err(Stop::new(Outcome::Failed, reason));
-            }
-            return Ok(false);
-        };
-        let summary = self.summarise().await?;
-        let compacted = Compacted {
-            summary,
-            kept_from: plan.kept_from,
-            files_read: plan.files_read,
-            files_written: plan.files_written,
-            tokens_before: plan.tokens_before,
-        };
-        self.history.persist(vec![Body::Compaction(compacted)]).await?;
+        let Some(plan) = self.plan()? else { return Ok(false) };
+        let summary = self.summarise(plan.asked_over).await?;
+        self.history.persist(vec![Body::Compaction(plan.compacted(summary))]).await?;
         self.desk.gate(Did::Compacted).await?;
         Ok(true)
     }
 
-    /// Asks for the summary at the end of the lane's own history, so that the provider's cache serves it.
-    async fn summarise(&mut self) -> Result<String, Stop> {
+    /// Where to cut; nothing where no cut would help and there is room left all the same.
+    fn plan(&self) -> Result<Option<Plan>, Stop> {
+        let (limits, path, used) = (self.limits(), self.history.path(), self.history.estimate());
+        let plan = compact::plan(&path, compact::estimate, &limits);
+        // The provider counts more tokens than the estimate: the plan is made anew with sizes that come to its count.
+        let plan = match plan {
+            Some(rough) if used > rough.tokens_before => {
+                let whole = rough.tokens_before.max(1);
+                compact::plan(&path, |entry| (compact::estimate(entry) * used).div_ceil(whole), &limits)
+            }
+            plan => plan,
+        };
+        if plan.is_none() && used > limits.window {
+            let reason = format!(
+                "what can't be summarised in the {}'s history (its prompt, the task, or one result) does not fit the \
+                 window of {} tokens: use a model with a larger window, or a role with a shorter prompt and fewer tools",
+                self.desk.lane, limits.window
+            );
+            return Err(Stop::new(Outcome::Failed, reason));
+        }
+        Ok(plan)
+    }
+
+    /// Asks for the summary at the end of the lane's own history, so that the provider's cache serves it. Of a history
+    /// that leaves no room for the question, only the first `asked_over` entries are asked about.
+    async fn summarise(&mut self, asked_over: usize) -> Result<String, Stop> {
         let path = self.history.path();
         let previous = compact::last(&path);
         let fallback = previous.map_or_else(
@@ -70,22 +71,24 @@ impl Agent {
             |previous| format!("{}\n\n{NO_SUMMARY}", previous.summary),
         );
         let tail = Item::User { text: compact::instruction(previous) };
-        let grant = self.reserve(Purpose::Summary, Some(&tail)).await?;
-        let Called::Answered(answer, _) = self.call(&grant, Some(&tail)).await? else { return Ok(fallback) };
+        let front = self.history.front(asked_over);
+        let grant = self.reserve(Purpose::Summary, Some(&tail), self.limits().summary).await?;
+        let Called::Answered(answer, _) = self.call(&grant, Some(&tail), Some(&front)).await? else {
+            return Ok(fallback);
+        };
         let text = answer.message.text();
         // A summary that was cut, or a call in place of one, is no summary.
         Ok(if answer.executable && !text.trim().is_empty() { text } else { fallback })
     }
 
     /// What the lane must fit. Where the window is small, the role's numbers shrink with it.
-    fn limits(&self) -> compact::Limits {
-        let spec = self.history.model().spec();
-        let window = spec.context_window;
-        compact::Limits {
+    fn limits(&self) -> Limits {
+        let window = self.history.model().spec().context_window;
+        Limits {
             window,
             reserve: self.role.compaction.reserve_tokens.min(window / 4),
             keep_recent: self.role.compaction.keep_recent_tokens.min(window / 4),
-            summary: self.role.max_output_tokens.unwrap_or(spec.max_output_tokens).min(window / 8),
+            summary: self.output_limit().min(window / 8),
         }
     }
 }

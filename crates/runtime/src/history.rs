@@ -5,19 +5,18 @@
 
 use std::sync::Arc;
 
-use countersign_journal::{Journal, Projector, branch};
+use countersign_journal::{Journal, Projector, branch, project};
 use countersign_model::{Answer, Model, Prompt, prompt_bound};
 use countersign_protocol::{
     Body, Entry, Lane, ToolDefinition,
     entry::{Cause, Prefix, PrefixCause, Section, Sent, ToolOutcome, Turn},
 };
 use countersign_tools::Planned;
-use serde_json::Value;
 
 use crate::messages::Stop;
 
 /// A rough number of bytes a token, where nothing better is known.
-const BYTES_A_TOKEN: u64 = 3;
+pub(crate) const BYTES_A_TOKEN: u64 = 3;
 
 /// An actor's lane.
 pub(crate) struct History {
@@ -108,7 +107,7 @@ impl History {
     /// The intents of calls that are about to run.
     pub(crate) async fn intents(&mut self, batch: &[Planned]) -> Result<(), Stop> {
         let intents = batch.iter().filter_map(|planned| {
-            let arguments: Value = planned.ready.as_ref().ok()?.clone();
+            let arguments = planned.ready.as_ref().ok()?.clone();
             Some(Body::ToolCall { call: planned.call.clone(), name: planned.name.clone(), arguments })
         });
         self.persist(intents.collect()).await
@@ -153,6 +152,17 @@ impl History {
     /// What the next request is made of.
     pub(crate) const fn prompt(&self) -> &Prompt {
         &self.prompt
+    }
+
+    /// What the first entries of the path are to the model: a front of [`prompt`](Self::prompt).
+    pub(crate) fn front(&self, entries: usize) -> Prompt {
+        let path = self.path();
+        let encoder = self.model.encoder();
+        let mut prompt = Prompt::new(encoder, self.model.spec(), &self.prefix);
+        for item in &project(&path[..entries.min(path.len())]).items {
+            prompt.push(encoder, item);
+        }
+        prompt
     }
 
     /// The model.

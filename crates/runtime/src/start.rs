@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use async_channel::{Receiver, Sender};
-use countersign_journal::{FileStore, Journal, StoreError};
+use countersign_journal::{FileStore, Journal, StoreError, branch, ledger::files_known};
 use countersign_protocol::{
     Body, Entry, Lane, Policy, RunId, TreeId,
     entry::{Cause, Ground, Resume},
@@ -217,6 +217,11 @@ impl Site {
 
         let work = self.context(&assignment.workspace, &assignment.secrets)?;
         let agent = lanes.agent(Lane::Worker, Part::Worker, assignment.worker, work.clone(), mail).await?;
+        for (path, content) in files_known(&branch(entries, Lane::Worker)) {
+            if let Some(content) = content {
+                agent.context.remember(path, content.clone());
+            }
+        }
         let first = first_words(&agent.history, &assignment.goal, &assignment.policy, &past, &resumption);
         let judge = match assignment.verifier.filter(|_| has_judge) {
             None => None,
