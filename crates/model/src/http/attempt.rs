@@ -68,11 +68,8 @@ impl Target {
                 // Without a connection nothing was sent; else the provider may bill what it was sent.
                 let usage = if error.is_connect() { Usage::default() } else { prompt_alone(request) };
                 let message = format!("no response from {}: {}", self.address(), words(error));
-                let again = true;
-                Tried {
-                    usage,
-                    result: Err(Failure::of(CallError::Network(self.trouble(None, &message)), again)),
-                }
+                let error = CallError::Network(self.trouble(None, &message));
+                Tried { usage, result: Err(Failure::of(error, true)) }
             }
             Some(Ok(response)) if response.status().is_success() => {
                 self.read(response, request, cancel).await
@@ -161,10 +158,8 @@ impl Target {
             return Err(self.reported(None, error, started));
         }
         let cut = |message: &str| {
-            let message = match started {
-                true => format!("the answer broke off in the middle: {message}"),
-                false => format!("the answer broke off before it began: {message}"),
-            };
+            let place = if started { "in the middle" } else { "before it began" };
+            let message = format!("the answer broke off {place}: {message}");
             Failure::of(CallError::Network(self.trouble(None, &message)), !started)
         };
         match end {
@@ -191,8 +186,11 @@ impl Target {
         if let Some(wait) = error.retry_after {
             message = format!("{message} (it asks to wait {} s)", wait.as_secs_f64().ceil());
         }
-        let error_type = CallError::reported(error.class, self.trouble(status, &message));
-        Failure { error: error_type, again: error.retryable && !started, retry_after: error.retry_after }
+        Failure {
+            error: CallError::reported(error.class, self.trouble(status, &message)),
+            again: error.retryable && !started,
+            retry_after: error.retry_after,
+        }
     }
 
     fn trouble(&self, status: Option<u16>, message: &str) -> Trouble {
