@@ -57,7 +57,7 @@ fn budget_is_exhausted_without_overrun_and_goes_on_with_more() {
     let (bench, outcome) = example("budget");
     outcome.assert("exhausted", 4);
     let money: f64 = outcome.last()["money"].as_str().unwrap().parse().unwrap();
-    assert!(money > 0.0 && money <= 0.30, "{money}");
+    assert!(money > 0.0 && money <= 0.05, "{money}");
     bench.countersign(&["resume", &outcome.run(), "--money", "2.00", "--json"]).assert("completed", 0);
 }
 

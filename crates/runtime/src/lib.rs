@@ -27,4 +27,5 @@ mod worker;
 pub use assignment::{ActorSpec, Assignment, Resumption, RunDir};
 pub use handle::{RunHandle, Stopper};
 pub use messages::Stop;
+pub use past::current_ground;
 pub use start::{StartError, resume, start};

@@ -3,7 +3,27 @@
 use std::time::Duration;
 
 use countersign_journal::branch;
-use countersign_protocol::{Body, CheckReport, Claim, ClaimId, Entry, Lane, Outcome, TreeId, Verdict};
+use countersign_protocol::{
+    Body, CheckReport, Claim, ClaimId, Entry, Lane, Outcome, TreeId, Verdict, entry::Ground,
+};
+
+/// The ground of a run as it is now: with the budget and the models of its last session. `None` where the journal does
+/// not begin with one.
+#[must_use]
+pub fn current_ground(entries: &[Entry]) -> Option<Ground> {
+    let Body::Run(ground) = &entries.first()?.body else { return None };
+    let mut ground = Ground::clone(ground);
+    for entry in entries {
+        let Body::Resume(resume) = &entry.body else { continue };
+        ground.budget = resume.budget;
+        for (name, model) in &resume.models {
+            for role in ground.roles.iter_mut().filter(|role| role.name == *name) {
+                role.model = Some(model.clone());
+            }
+        }
+    }
+    Some(ground)
+}
 
 /// What happened so far, on the branch that goes on.
 #[derive(Debug, Clone, Default, PartialEq)]

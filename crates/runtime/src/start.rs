@@ -156,7 +156,7 @@ impl ActorSpec {
     /// The role as it plays in this run: with the model that was chosen.
     fn role_with_model(&self) -> countersign_protocol::Role {
         let mut role = self.role.clone();
-        role.model = Some(self.model.spec().model.clone());
+        role.model.get_or_insert_with(|| self.model.spec().model.clone());
         role
     }
 }

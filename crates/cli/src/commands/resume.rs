@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use countersign::{
     ResumeFlags, prepare_resume,
-    protocol::Body,
-    runtime::{Resumption, resume},
+    protocol::Outcome,
+    runtime::{Resumption, StartError, current_ground, resume},
 };
 
 use super::run::{BudgetFlags, ModelFlags, refused};
-use crate::{context::Context, fail, observe::follow};
+use crate::{context::Context, fail, observe::follow, state::outcome};
 
 /// Go on with a run after a crash or a stop.
 #[derive(Debug, Args)]
@@ -39,12 +39,15 @@ pub(crate) async fn run(context: &Context, args: ResumeArgs) -> anyhow::Result<E
     if let Some(damage) = read.damage {
         anyhow::bail!("the run can't go on: {damage}");
     }
-    let Some(Body::Run(ground)) = read.entries.first().map(|entry| &entry.body) else {
+    let Some(ground) = current_ground(&read.entries) else {
         return Err(fail::usage(
             format!("run {} never began: its journal is empty", read.run),
             "run its task anew",
         ));
     };
+    if outcome(&read.entries).is_some_and(|ended| ended.outcome == Outcome::Completed) {
+        return Err(refused(StartError::Completed(read.run)));
+    }
     let flags = ResumeFlags {
         models: args.models.models,
         money: args.budget.money,
@@ -52,7 +55,7 @@ pub(crate) async fn run(context: &Context, args: ResumeArgs) -> anyhow::Result<E
         turns: args.budget.turns,
         wall: args.budget.wall,
     };
-    let prepared = prepare_resume(&context.world, &context.globals, ground, &flags)?;
+    let prepared = prepare_resume(&context.world, &context.globals, &ground, &flags)?;
     context.tell(&prepared.notes);
     let resumption = Resumption { steer: args.steer };
     let handle = resume(read.run, prepared.assignment, resumption).await.map_err(refused)?;
