@@ -270,9 +270,102 @@ fn init_writes_a_starting_set_once() {
 }
 
 #[test]
+fn what_init_writes_is_what_check_wants() {
+    for sign in ["Cargo.toml", "pyproject.toml", "go.mod", "package.json", "README"] {
+        let place = Place::new();
+        fs::write(place.work().join(sign), "").unwrap();
+        assert_eq!(place.say(&["init"]).code, 0, "{sign}");
+        let checked = place.say(&["check"]);
+        assert_eq!(checked.code, 0, "{sign}: {}", checked.stderr);
+        assert_eq!(
+            checked.stdout.lines().filter(|line| line.starts_with("ok ")).count(),
+            2,
+            "{}",
+            checked.stdout
+        );
+    }
+}
+
+#[test]
+fn check_names_the_place_and_the_right_spelling() {
+    let place = Place::new();
+    fs::write(place.work().join("task.toml"), "goal = \"x\"\n\n[budget]\nturn = 5\n").unwrap();
+    let checked = place.say(&["check", "task.toml"]);
+    assert_eq!(checked.code, 2, "{}", checked.stderr);
+    assert!(
+        checked.stderr.contains("task.toml:4:1") && checked.stderr.contains("`turns`"),
+        "{}",
+        checked.stderr
+    );
+    assert!(checked.stdout.starts_with("wrong"), "{}", checked.stdout);
+
+    let diagnostics = place.say(&["check", "task.toml", "--json"]).json();
+    assert_eq!((&diagnostics[0]["type"], &diagnostics[0]["line"]), (&json!("diagnostic"), &json!(4)));
+}
+
+#[test]
+fn what_is_available_is_listed_with_its_origin() {
+    let place = Place::new();
+    for (command, name) in
+        [("roles", "worker"), ("policies", "strict"), ("models", "anthropic/claude-sonnet-4-5")]
+    {
+        let text = place.say(&[command]);
+        assert_eq!(text.code, 0, "{}", text.stderr);
+        assert!(text.stdout.contains(name) && text.stdout.contains("shipped"), "{}", text.stdout);
+        let listed = place.say(&[command, "--json"]).json();
+        assert!(listed.iter().all(|item| item["origin"]["from"] == "shipped"), "{command}");
+    }
+}
+
+#[test]
+fn doctor_names_keys_and_never_shows_them() {
+    let place = Place::new();
+    let mut command = place.command(&["doctor", "--json"]);
+    let Output { stdout, stderr, .. } = command.env("ANTHROPIC_API_KEY", "sk-canary").output().unwrap();
+    let said = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
+    assert!(said.contains("ANTHROPIC_API_KEY is set") && !said.contains("sk-canary"), "{said}");
+    for what in ["state", "git", "snapshots", "processes", "sandbox", "server"] {
+        assert!(said.contains(&format!("\"what\":\"{what}\"")), "no `{what}` in {said}");
+    }
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_written_is_broken() {
+    let place = Place::new();
+    fs::write(place.folder.path().join("state"), "a file").unwrap();
+    let said = place.say(&["doctor"]);
+    assert_eq!(said.code, 1, "{}", said.stdout);
+    assert!(said.stdout.contains("can't be written"), "{}", said.stdout);
+}
+
+#[test]
+fn a_recording_is_decoded_as_the_contract_says() {
+    let place = Place::new();
+    let chunk = json!({"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]});
+    fs::write(place.work().join("body"), format!("data: {chunk}\n\ndata: [DONE]\n\n")).unwrap();
+    let decoded = &place.say(&["decode", "--api", "openai-chat", "body"]).json()[0];
+    assert_eq!((&decoded["text"], &decoded["stop"]["class"]), (&json!("hi"), &json!("end")));
+    for key in ["reasoning", "tool_calls", "usage", "error", "complete", "executable"] {
+        assert!(decoded.get(key).is_some(), "{key}");
+    }
+    fs::write(place.work().join("busy"), r#"{"error":{"message":"slow down"}}"#).unwrap();
+    let args = ["decode", "--api", "openai-chat", "--status", "429", "--header", "retry-after: 3", "busy"];
+    let busy = place.say(&args);
+    assert_eq!(busy.code, 0);
+    assert_eq!(busy.json()[0]["error"]["class"], "rate_limit");
+    assert_eq!(busy.json()[0]["error"]["retry_after_s"].as_f64(), Some(3.0));
+}
+
+#[test]
 fn usage_errors_exit_with_2_and_a_missing_recording_with_1() {
     let place = Place::new();
-    for args in [&["rnu"][..], &["run"], &["run", "task.toml", "--polcy", "x"], &["verify", "missing.json"]] {
+    for args in [
+        &["rnu"][..],
+        &["run"],
+        &["run", "task.toml", "--polcy", "x"],
+        &["verify", "missing.json"],
+        &["run", "missing.toml", "--json"],
+    ] {
         let said = place.say(args);
         assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{args:?}: {}", said.stderr);
         assert!(!said.stderr.is_empty());

@@ -24,6 +24,7 @@ use self::miss::{Before, caching_models, cause, extra, missed};
 
 /// Both ledgers of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "audit")]
 pub(crate) struct Audit {
     /// Each actor that made a call.
     pub(crate) lanes: Vec<LaneAudit>,

@@ -33,6 +33,9 @@ pub(crate) fn run(context: &Context, args: &CheckArgs) -> anyhow::Result<ExitCod
         if !linted.diagnostics.is_empty() {
             output::note(&diagnose::render(&linted.diagnostics, true));
         }
+        if linted.files.is_empty() {
+            output::note("there is nothing here to check but what is shipped");
+        }
         for file in &linted.files {
             output::print(&file_line(file, &linted.diagnostics))?;
         }

@@ -19,6 +19,7 @@ use crate::{
 
 /// A run in one line.
 #[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "listed")]
 struct Row {
     run: RunId,
     began: Option<Timestamp>,

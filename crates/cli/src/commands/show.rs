@@ -35,6 +35,7 @@ pub(crate) struct ShowArgs {
 
 /// A run as it stands.
 #[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "shown")]
 struct Shown<'a> {
     run: RunId,
     began: Option<Timestamp>,

@@ -56,11 +56,12 @@ fn next(run: &RunId, ended: &Ended) -> String {
         (Outcome::Completed, Some(certificate)) => {
             format!("countersign verify {}", block(&certificate.display().to_string()))
         }
-        (Outcome::Completed, None) | (Outcome::Refused | Outcome::Stalled, _) => {
-            format!("countersign log {run}")
+        (Outcome::Completed, None) => format!("countersign show {run}"),
+        (Outcome::Refused | Outcome::Stalled, _) => {
+            format!("countersign log {run}; to go on another way: {resume} --steer \"…\"")
         }
         (Outcome::Exhausted, _) => format!("{resume} with a larger --money, --turns, --tokens or --wall"),
-        (Outcome::Blocked, _) => format!("mend it, then {resume}"),
+        (Outcome::Blocked, _) => format!("mend it and {resume}, or answer: {resume} --steer \"…\""),
         (Outcome::Halted | Outcome::Failed, _) => resume,
     }
 }

@@ -75,6 +75,8 @@ pub(crate) fn line(entry: &Entry) -> Option<Line> {
             let (mark, text, under) = verdict_line(verdict);
             (mark, format!("claim {claim} {text}"), under)
         }
+        // The worker's agreement is its claim.
+        Body::Vote(vote) if vote.agree && vote.actor == Lane::Worker => return None,
         Body::Vote(vote) => (if vote.agree { Good } else { Bad }, vote_text(vote), vec![]),
         Body::Notice { text, .. } => (Warn, short(text), vec![]),
         Body::Message { cause: Cause::Correction, text } => {

@@ -87,18 +87,25 @@ impl Painter {
             }
         }
         while self.rows.len() < texts.len() {
-            let row = self.progress.add(ProgressBar::new_spinner().with_style(row_style()));
-            row.enable_steady_tick(Duration::from_millis(120));
+            let first = self.rows.is_empty();
+            let row = self.progress.add(ProgressBar::new_spinner().with_style(row_style(first)));
+            if first {
+                // One row that moves says for all of them that the program is alive.
+                row.enable_steady_tick(Duration::from_millis(200));
+            }
             self.rows.push(row);
         }
         for (row, text) in self.rows.iter().zip(texts) {
-            row.set_message(text);
+            if row.message() != text {
+                row.set_message(text);
+                row.tick();
+            }
         }
     }
 }
 
-fn row_style() -> ProgressStyle {
+fn row_style(moves: bool) -> ProgressStyle {
     // `wide_msg` cuts a row at the terminal's width.
-    ProgressStyle::with_template("{spinner:.dim} {wide_msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_spinner())
+    let template = if moves { "{spinner:.dim} {wide_msg}" } else { "  {wide_msg}" };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
