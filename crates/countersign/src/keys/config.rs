@@ -85,6 +85,18 @@ static PROVIDER: Table = Table {
             Without::Otherwise("true"),
             "Whether reasoning that the server sent goes back to it.",
         ),
+        key(
+            "stream_usage",
+            Kind::Boolean,
+            Without::Otherwise("true"),
+            "Whether a chat request asks for the usage at the end of the stream. A few servers refuse the question.",
+        ),
+        key(
+            "assistant_after_tools",
+            Kind::Boolean,
+            Without::Otherwise("false"),
+            "Whether the server wants an assistant message between tool results and a user message.",
+        ),
     ],
     slips: &[
         ("api_key", "write the variable's NAME in `api_key_env`, and keep the key out of files"),

@@ -9,3 +9,4 @@ mod files;
 mod layers;
 mod prepare;
 mod reference;
+mod shipped;
