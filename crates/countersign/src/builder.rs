@@ -141,6 +141,7 @@ impl From<Arc<dyn Model>> for ModelSource {
 pub struct RunBuilder {
     goal: String,
     workspace: PathBuf,
+    copy: bool,
     worker: Option<RoleChoice>,
     verifier: Option<RoleChoice>,
     supervisor: Option<RoleChoice>,
@@ -164,6 +165,12 @@ impl RunBuilder {
     /// The folder to work in; without it the working directory.
     pub fn workspace(mut self, workspace: impl Into<PathBuf>) -> Self {
         self.workspace = workspace.into();
+        self
+    }
+
+    /// Whether the run works in a copy of the workspace, in the state directory, so that the workspace stays as it is.
+    pub fn copy(mut self, copy: bool) -> Self {
+        self.copy = copy;
         self
     }
 
@@ -280,7 +287,7 @@ impl RunBuilder {
         let task = Task {
             goal: self.goal,
             workspace: workspace.unwrap_or_default(),
-            copy: false,
+            copy: self.copy,
             worker: role(self.worker),
             verifier: role(self.verifier),
             supervisor: role(self.supervisor),

@@ -1,6 +1,7 @@
 //! The library face of countersign: build a run in Rust, or load it from the files that users write.
 
 mod builder;
+mod cast;
 mod choose;
 mod config;
 mod copy;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use countersign_protocol::{Policy, Role};
 
 use crate::{
-    choose::{Cast, Choices},
+    cast::Cast,
+    choose::Choices,
     config::Layer,
     diagnose::{Diagnostic, Findings, LoadError},
     document::{Document, missing},
@@ -119,12 +120,11 @@ fn lint_task(settings: &Settings, path: &Path) -> Result<(), LoadError> {
     let settings = Settings::load(&settings.world, &settings.globals, &task.workspace)?;
     let (models, budget) = (std::mem::take(&mut task.models), task.budget);
     let mut findings = Findings::default();
-    if let Some(mut cast) = Cast::find(&settings, task, &mut findings) {
-        cast.settle_sandboxes(None, &mut findings);
-        let choices = Choices { settings: &settings, models: &models, budget: &budget };
-        choices.check_names(&cast, &mut findings);
-        choices.check_models(&cast, &mut findings);
-    }
+    let mut cast = Cast::find(&settings, task, &mut findings);
+    cast.settle_sandboxes(None, &mut findings);
+    let choices = Choices { settings: &settings, models: &models, budget: &budget };
+    choices.check_names(&cast, &mut findings);
+    choices.check_models(&cast, &mut findings);
     // A warning is worth saying here too.
     let found = findings.into_vec();
     if found.is_empty() { Ok(()) } else { Err(LoadError { diagnostics: found }) }

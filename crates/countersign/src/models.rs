@@ -151,7 +151,11 @@ impl Settings {
 fn missing_key(model: &ModelRef, variable: &str) -> Diagnostic {
     Diagnostic::error(format!("the variable `{variable}` is not set, and `{model}` needs the key in it"))
         .help(format!("set it: `export {variable}=…`"))
-        .help("or choose another model: `--model worker=PROVIDER/MODEL`; `countersign models` lists them")
+        .help(
+            "or choose another model (`countersign models` lists them): `--model worker=PROVIDER/MODEL` and \
+             `--model verifier=PROVIDER/MODEL`, or once and for all `model = \"PROVIDER/MODEL\"` below `[defaults]` in \
+             `config.toml`",
+        )
 }
 
 fn connect_error(error: &ConnectError) -> LoadError {

@@ -9,7 +9,8 @@ use countersign_protocol::entry::Ground;
 use countersign_runtime::Assignment;
 
 use crate::{
-    choose::{Cast, Choices, Part},
+    cast::Cast,
+    choose::{Choices, Part},
     copy,
     diagnose::{Diagnostic, Findings, LoadError},
     prompt::{Facts, INSTRUCTIONS_LIMIT},
@@ -84,26 +85,26 @@ fn cast(settings: &Settings, mut task: Task, findings: &mut Findings) -> Option<
     let (models, budget, sandbox) = (std::mem::take(&mut task.models), task.budget, task.sandbox);
     let (goal, workspace) = (std::mem::take(&mut task.goal), std::mem::take(&mut task.workspace));
     let (checks, tools) = (std::mem::take(&mut task.checks), std::mem::take(&mut task.tools));
-    let mut cast = Cast::find(settings, task, findings)?;
+    let mut cast = Cast::find(settings, task, findings);
     cast.settle_sandboxes(sandbox, findings);
     let choices = Choices { settings, models: &models, budget: &budget };
     choices.check_names(&cast, findings);
-    let worker = Part { found: &cast.worker, facts: worker_facts(settings), tools };
-    let worker = choices.actor(worker, findings);
-    let verifier = match &cast.verifier {
-        Some(role) => Some(choices.actor(Part::of(role), findings)?),
-        None => None,
-    };
-    let reviewer = choices.reviewer(&cast.supervisor, findings);
+    let worker = cast.worker.as_ref().and_then(|role| {
+        let part = Part { found: role, facts: worker_facts(settings), tools };
+        choices.actor(part, findings)
+    });
+    let verifier = cast.verifier.as_ref().and_then(|role| choices.actor(Part::of(role), findings));
+    let reviewer = cast.supervisor.as_ref().and_then(|role| choices.reviewer(role, findings));
+    let policy = cast.policy?;
     Some(Assignment {
         goal,
         workspace,
         worker: worker?,
         verifier,
-        supervisor: cast.supervisor.value,
+        supervisor: cast.supervisor?.value,
         reviewer,
-        policy: cast.policy.value,
-        policy_dir: cast.policy.dir,
+        policy: policy.value,
+        policy_dir: policy.dir,
         budget,
         state_dir: PathBuf::new(),
         checks,

@@ -75,6 +75,15 @@ fn a_missing_key_is_named_before_anything_is_spent() {
 }
 
 #[test]
+fn a_newcomer_without_a_key_is_told_once() {
+    let goal =
+        TaskFlags { goal: Some("Do it.".into()), workspace: Some("ws".into()), ..TaskFlags::default() };
+    let mut bench = Bench::new();
+    bench.variables.clear();
+    assert_snapshot!(said(&bench, &goal));
+}
+
+#[test]
 fn a_model_that_nobody_knows_gets_the_nearest_spelling() {
     assert_snapshot!(said(
         &task("[models]\nworker = \"far/coder-larg\"\nverifier = \"lba/priced\"\nreviewr = \"lab/priced\"\n"),
@@ -99,7 +108,8 @@ fn a_local_server_may_have_models_that_were_not_declared() {
 
 #[test]
 fn all_that_is_missing_is_said_at_once() {
-    let rest = "worker = \"wroker\"\nsupervisor = \"verifier\"\npolicy = \"policies/strct.toml\"\n";
+    let rest = "worker = \"wroker\"\nsupervisor = \"verifier\"\npolicy = \"policies/strct.toml\"\nverifier = \"reviewer\"\n\
+                [models]\nverifier = \"lba/priced\"\n";
     let bench = task(rest).file("policies/strict.toml", "name = \"s\"\n");
     assert_snapshot!(said(&bench, &flags()));
 }
