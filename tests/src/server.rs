@@ -22,13 +22,21 @@ pub struct Step {
     finish: Option<String>,
     status: u16,
     delay: Duration,
+    cut: bool,
 }
 
 impl Step {
     /// A message of text alone.
     #[must_use]
     pub fn say(text: &str) -> Self {
-        Self { text: text.into(), calls: Vec::new(), finish: None, status: 200, delay: Duration::ZERO }
+        Self {
+            text: text.into(),
+            calls: Vec::new(),
+            finish: None,
+            status: 200,
+            delay: Duration::ZERO,
+            cut: false,
+        }
     }
 
     /// A message with one call.
@@ -81,6 +89,13 @@ impl Step {
         self
     }
 
+    /// The connection breaks in the middle of the answer.
+    #[must_use]
+    pub fn cut(mut self) -> Self {
+        self.cut = true;
+        self
+    }
+
     /// The answer comes after this time.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
@@ -89,7 +104,8 @@ impl Step {
     }
 }
 
-type Script = Box<dyn Fn(usize, &Value) -> Step + Send + Sync>;
+/// What a model answers: computed from the number of its turn and the request.
+pub type Script = Box<dyn Fn(usize, &Value) -> Step + Send + Sync>;
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -199,7 +215,12 @@ fn serve(stream: TcpStream, scripts: &BTreeMap<String, Script>, kept: &Mutex<Vec
         let Some(script) = scripts.get(&model) else { return };
         let step = script(turn, &body);
         thread::sleep(step.delay);
-        if answer.write_all(&response(&step, turn, size)).is_err() {
+        let mut bytes = response(&step, turn, size);
+        if step.cut {
+            bytes.truncate(bytes.len() - 150);
+        }
+        if answer.write_all(&bytes).is_err() || step.cut {
+            let _ = answer.shutdown(std::net::Shutdown::Both);
             return;
         }
     }

@@ -72,3 +72,15 @@ fn impossible_is_blocked_with_what_a_person_must_decide() {
     outcome.assert("blocked", 7);
     assert!(outcome.last()["reason"].as_str().unwrap().contains("test_heavy"));
 }
+
+#[test]
+fn the_embedded_check_refutes_too() {
+    let bench = Bench::new();
+    let run = ["run", "--quiet", "--package", "custom-policy"];
+    let mut command = Command::new(env!("CARGO"));
+    command.args(run).current_dir(root()).env("XDG_STATE_HOME", bench.path("state"));
+    let output = command.output().unwrap();
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("completed after 1 refutations"), "{text}");
+}

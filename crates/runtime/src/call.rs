@@ -1,5 +1,7 @@
 //! One model call: its worst case is reserved before, its real price settled after, whatever becomes of it.
 
+use std::time::Duration;
+
 use countersign_model::{Answer, CallError, CallReport, Prompt, Request};
 use countersign_protocol::{
     Item, Outcome, Usage,
@@ -13,6 +15,8 @@ const DEFAULT_OUTPUT_TOKENS: u64 = 8_192;
 
 /// Answers that may break off in a row before the run is given up.
 const BREAKS: u32 = 3;
+/// The wait before such a call is made again; it doubles from one to the next.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// What became of a call.
 pub(crate) enum Called {
@@ -81,6 +85,8 @@ impl Agent {
             Err(error) if error.retryable() && billed && self.breaks < BREAKS => {
                 self.breaks += 1;
                 tracing::warn!(lane = %self.desk.lane, %error, "the answer broke off and is asked for again");
+                let wait = tokio::time::sleep(FIRST_WAIT * 2_u32.pow(self.breaks - 1));
+                self.cancel.run_until_cancelled(wait).await;
                 Ok(Called::BrokeOff)
             }
             Err(error @ CallError::ContextTooLong { .. }) => Ok(Called::TooLong(error.to_string())),

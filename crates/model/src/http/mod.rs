@@ -98,7 +98,10 @@ impl HttpModel {
                 Err(failure) => failure,
             };
             attempts.push(Attempt { usage, error: Some(failure.error.clone()) });
-            let Some(delay) = delay(&failure, &mut delays) else {
+            // What was reserved covers one request that is billed: after one that may have been, the caller must
+            // reserve anew.
+            let free = usage.total() == 0;
+            let Some(delay) = delay(&failure, &mut delays).filter(|_| free) else {
                 return CallReport { attempts, result: Err(failure.error) };
             };
             tracing::debug!(error = %failure.error, ?delay, "the request is sent again");

@@ -107,7 +107,7 @@ async fn a_stream_that_breaks_off_in_the_middle_is_no_answer_and_is_not_tried_ag
 async fn silence_ends_a_call() {
     let mut after_content = stream(&CHAT[..1], false);
     after_content.push(Act::Stall);
-    for (reply, requests) in [(vec![Act::Stall], 2), (after_content, 1)] {
+    for reply in [vec![Act::Stall], after_content] {
         let bench = Bench::with(Api::OpenaiChat, vec![reply], |provider| {
             provider.idle_timeout = Some(Span::from(Duration::from_millis(150)));
             provider.max_retries = Some(1);
@@ -116,7 +116,7 @@ async fn silence_ends_a_call() {
         let error = bench.call().await.result.unwrap_err();
         assert!(matches!(error, CallError::Network(_)), "{error:?}");
         assert!(error.to_string().contains("silent"), "{error}");
-        assert_eq!(bench.server.count(), requests);
+        assert_eq!(bench.server.count(), 1, "the provider may have billed it");
     }
 }
 

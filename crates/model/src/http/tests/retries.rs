@@ -87,30 +87,29 @@ async fn nobody_at_the_address_costs_nothing() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_the_answer_is_tried_again_and_booked() {
+async fn what_may_have_been_billed_is_booked_and_left_to_the_caller_who_must_reserve_anew() {
     let closed = vec![];
     let headers_alone = stream(&[], false);
     let keep_alive = stream(&[": ping\n\n"], false);
-    let replies = vec![closed, headers_alone, keep_alive, stream(CHAT, true)];
-    let bench = Bench::new(Api::OpenaiChat, replies).await;
-    let report = bench.call().await;
-    assert!(report.result.is_ok());
-    assert_eq!(bench.server.count(), 4);
-    for attempt in &report.attempts[..3] {
-        assert_eq!(attempt.usage, prompt_alone(), "the provider may have billed the prompt");
+    for reply in [closed, headers_alone, keep_alive] {
+        let bench = Bench::new(Api::OpenaiChat, vec![reply, stream(CHAT, true)]).await;
+        let report = bench.call().await;
+        assert!(report.result.unwrap_err().retryable());
+        assert_eq!(bench.server.count(), 1);
+        assert_eq!(report.attempts[0].usage, prompt_alone(), "the provider may have billed the prompt");
+        assert!(bench.call().await.result.is_ok());
     }
 }
 
 #[tokio::test]
 async fn a_stream_that_dies_at_its_start_is_booked_as_it_reported() {
-    let bench =
-        Bench::new(Api::AnthropicMessages, vec![stream(&ANTHROPIC[..1], false), stream(ANTHROPIC, true)])
-            .await;
+    let replies = vec![stream(&ANTHROPIC[..1], false), stream(ANTHROPIC, true)];
+    let bench = Bench::new(Api::AnthropicMessages, replies).await;
     let report = bench.call().await;
-    assert!(report.result.is_ok());
-    let usages: Vec<_> = report.attempts.iter().map(|attempt| attempt.usage.prompt_total()).collect();
-    assert_eq!(usages, [900, 900]);
-    assert!(!report.attempts[0].usage.estimated);
+    assert!(report.result.unwrap_err().retryable());
+    let usage = report.attempts[0].usage;
+    assert_eq!((usage.prompt_total(), usage.estimated), (900, false));
+    assert!(bench.call().await.result.is_ok());
 }
 
 #[tokio::test]
