@@ -23,7 +23,7 @@ pub(crate) struct ForkArgs {
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
     /// The last entry of the old branch that the new one keeps: its number, its id, or a unique start of the id
-    /// [default: the last one].
+    /// [default: the last one before the run's end].
     #[arg(long, value_name = "ENTRY")]
     pub(crate) at: Option<String>,
 }
@@ -34,7 +34,8 @@ pub(crate) struct ForkArgs {
 struct Forked {
     run: RunId,
     at: u64,
-    leaves: BTreeMap<Lane, EntryId>,
+    /// The entry that each lane goes on from, by its place in the journal.
+    leaves: BTreeMap<Lane, u64>,
 }
 
 pub(crate) async fn run(context: &Context, args: &ForkArgs) -> anyhow::Result<ExitCode> {
@@ -45,7 +46,7 @@ pub(crate) async fn run(context: &Context, args: &ForkArgs) -> anyhow::Result<Ex
     let entries = &loaded.entries;
     let at = match &args.at {
         Some(name) => find(entries, name)?,
-        None => entries.last().context("the journal is empty: there is nothing to branch from")?,
+        None => last_open(entries).context("the journal is empty: there is nothing to branch from")?,
     };
     let kept = &entries[..=entries.iter().position(|entry| entry.id == at.id).unwrap_or_default()];
     let branches = branches(entries, kept);
@@ -53,11 +54,14 @@ pub(crate) async fn run(context: &Context, args: &ForkArgs) -> anyhow::Result<Ex
         .append_many(branches.iter().map(|(lane, leaf)| (*lane, Body::Branch { leaf: *leaf })).collect())
         .await?;
     journal.close().await?;
-    let forked = Forked { run, at: at.seq, leaves: leaves(kept) };
+    let seq =
+        |leaf: Option<EntryId>| kept.iter().find(|entry| Some(entry.id) == leaf).map_or(1, |leaf| leaf.seq);
+    let leaves = branches.iter().map(|(lane, leaf)| (*lane, seq(*leaf))).collect();
+    let forked = Forked { run, at: at.seq, leaves };
     if context.flags.json {
         output::print_json(&forked)?;
     } else {
-        output::print(&render(&forked, &branches))?;
+        output::print(&render(&forked))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,18 +84,20 @@ fn find<'a>(entries: &'a [Entry], name: &str) -> anyhow::Result<&'a Entry> {
     }
 }
 
+/// The last entry before the run's end: after an outcome there is nothing to go on with.
+fn last_open(entries: &[Entry]) -> Option<&Entry> {
+    entries.iter().rfind(|entry| !matches!(entry.body, Body::Outcome(_)))
+}
+
 /// The leaf that each lane goes on from: the one it had when `kept` was all there was.
 fn branches(entries: &[Entry], kept: &[Entry]) -> Vec<(Lane, Option<EntryId>)> {
     let (now, then) = (leaves(entries), leaves(kept));
     now.keys().map(|lane| (*lane, then.get(lane).copied())).collect()
 }
 
-fn render(forked: &Forked, branches: &[(Lane, Option<EntryId>)]) -> String {
+fn render(forked: &Forked) -> String {
     let mut lines = vec![format!("a new branch of run {} begins after entry {}", forked.run, forked.at)];
-    lines.extend(branches.iter().map(|(lane, leaf)| match leaf {
-        Some(leaf) => format!("  {lane:<10} goes on after {leaf}"),
-        None => format!("  {lane:<10} begins anew"),
-    }));
+    lines.extend(forked.leaves.iter().map(|(lane, leaf)| format!("  {lane:<10} goes on from entry {leaf}")));
     lines.push("The workspace's files stay as they are: put them as the new branch should find them.".into());
     lines.push(format!("next: countersign resume {}", forked.run));
     lines.join("\n")
@@ -112,6 +118,13 @@ mod tests {
         for name in ["0", "999", "01940000", "xyz"] {
             assert!(find(&story, name).is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn without_a_place_a_fork_begins_before_the_end() {
+        let story = story();
+        assert_eq!(last_open(&story).unwrap().seq, story.len() as u64 - 1);
+        assert_eq!(last_open(&[]), None);
     }
 
     #[test]

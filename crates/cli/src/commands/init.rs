@@ -70,7 +70,7 @@ pub(crate) fn run(context: &Context) -> anyhow::Result<ExitCode> {
     let folder = &context.world.cwd;
     let kind = KINDS.iter().find(|kind| kind.signs.iter().any(|sign| folder.join(sign).is_file()));
     let files = [
-        (PathBuf::from("task.toml"), task()),
+        (PathBuf::from("task.toml"), TASK.to_owned()),
         (PathBuf::from(".countersign/policies/project.toml"), policy(kind)),
     ];
     let mut lines = vec![match kind {
@@ -82,11 +82,8 @@ pub(crate) fn run(context: &Context) -> anyhow::Result<ExitCode> {
             if write_new(&folder.join(&path), &text)? { "wrote" } else { "left alone, since it exists," };
         lines.push(format!("{how} {}", path.display()));
     }
-    lines.push(
-        "next: write the goal into task.toml, look over the policy, then\n  countersign check\n  countersign doctor\n  \
-         countersign run task.toml"
-            .into(),
-    );
+    lines.push("next: write the goal into task.toml, look over the policy, then".into());
+    lines.extend(["check", "doctor", "run task.toml"].map(|command| format!("  countersign {command}")));
     output::print(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -107,48 +104,51 @@ fn write_new(path: &Path, text: &str) -> anyhow::Result<bool> {
     }
 }
 
-fn task() -> String {
-    r#"# What is asked. `countersign run task.toml` runs it.
-goal = """
-Say what must hold when the task is done, as: `cargo test` passes, and parse() no longer panics on an empty line.
-"""
-workspace = "."
-policy = ".countersign/policies/project.toml"
+/// What is asked, to be filled in.
+const TASK: &str = include_str!("init/task.toml");
 
-# Without these, the roles' own models are used; `countersign models` lists what is known.
-# [models]
-# worker = "anthropic/claude-sonnet-4-5"
-# verifier = "anthropic/claude-sonnet-4-5"
-
-[budget]
-money = "2.00"   # US dollars, at most
-turns = 60       # answered model calls, of all actors
-wall = "45m"
-"#
-    .into()
-}
-
+/// What a claim must survive.
 fn policy(kind: Option<&Kind>) -> String {
     let list = |items: &[&str]| items.iter().map(|item| format!("'{item}'")).collect::<Vec<_>>().join(", ");
-    let head = "# What a claim must survive before the task counts as done.\nname = \"project\"\nmax_refutations = 5\n\n";
-    let protected = kind.map_or(&["tests/**"][..], |kind| kind.protected);
-    let protected =
-        format!("# These stay as they are, whatever the worker does.\nprotected = [{}]\n\n", list(protected));
+    let protected = list(kind.map_or(&["tests/**"], |kind| kind.protected));
     let checks = match kind {
-        Some(kind) => format!(
-            "[[check]]\nname = \"tests\"\nrun = \"{}\"\nreport = \"{}\"\ntimeout = \"10m\"\n\n\
-             [[check]]\nname = \"no-stubs\"\nforbid_added = [{}]\n\n",
-            kind.run,
-            kind.report,
-            list(kind.forbidden)
+        Some(Kind { run, report, forbidden, .. }) => format!(
+            r#"[[check]]
+name = "tests"
+run = "{run}"
+report = "{report}"
+timeout = "10m"
+
+[[check]]
+name = "no-stubs"
+forbid_added = [{}]
+"#,
+            list(forbidden)
         ),
-        None => "# Say how the tests are run, and take away the first # of each line.\n\
-                 # [[check]]\n# name = \"tests\"\n# run = \"make test\"\n# report = \"none\"\n# timeout = \"10m\"\n\n"
-            .into(),
+        None => r#"# Say how the tests are run, and take away the first # of each line.
+# [[check]]
+# name = "tests"
+# run = "make test"
+# report = "none"
+# timeout = "10m"
+"#
+        .into(),
     };
-    let judge = "# A verifier agent that looks for a refutation after the checks.\n[judge]\nrole = \"verifier\"\n\
-                 objections = \"note\"   # note | refute\n";
-    format!("{head}{protected}{checks}{judge}")
+    format!(
+        r#"# What a claim must survive before the task counts as done.
+name = "project"
+max_refutations = 5
+
+# These stay as they are, whatever the worker does.
+protected = [{protected}]
+
+{checks}
+# A verifier agent that looks for a refutation after the checks.
+[judge]
+role = "verifier"
+objections = "note"   # note | refute
+"#
+    )
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
             assert_eq!(policy.checks.len(), if kind.is_some() { 2 } else { 0 });
             assert!(!policy.protected.is_empty() && policy.judge.is_some());
         }
-        let task: toml::Table = toml::from_str(&task()).unwrap();
+        let task: toml::Table = toml::from_str(TASK).unwrap();
         assert_eq!(task["policy"].as_str(), Some(".countersign/policies/project.toml"));
     }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use countersign::{
     journal::ledger::{self, Account},
     protocol::{
-        Body, CheckReport, CheckStatus, ClaimId, Entry, EntryId, Lane, Money, RunId, TreeId, Usage, Verdict,
+        Body, CheckReport, CheckStatus, ClaimId, Entry, Lane, Money, RunId, TreeId, Usage, Verdict,
         entry::{Ended, Ground},
     },
 };
@@ -77,7 +77,8 @@ struct BillRow {
 struct ShownBranch {
     lane: Lane,
     seq: u64,
-    from: Option<EntryId>,
+    /// The entry that it goes on from, by its place in the journal.
+    from: u64,
 }
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
@@ -100,7 +101,10 @@ fn shown(read: &Read) -> Shown<'_> {
     });
     let resumes = entries.iter().filter(|entry| matches!(entry.body, Body::Resume(_))).count();
     let branches = entries.iter().filter_map(|entry| match &entry.body {
-        Body::Branch { leaf } => Some(ShownBranch { lane: entry.lane, seq: entry.seq, from: *leaf }),
+        Body::Branch { leaf } => {
+            let from = entries.iter().find(|one| Some(one.id) == *leaf).map_or(1, |leaf| leaf.seq);
+            Some(ShownBranch { lane: entry.lane, seq: entry.seq, from })
+        }
         _ => None,
     });
     Shown {
@@ -169,8 +173,7 @@ fn render(shown: &Shown<'_>) -> String {
     parts.push(bill_table(&shown.bill));
     if !shown.branches.is_empty() {
         let branches = shown.branches.iter().map(|branch| {
-            let from = branch.from.map_or("the run's first entry".into(), |from| from.to_string());
-            format!("  {} from {from}, at entry {}", branch.lane, branch.seq)
+            format!("  {:<10} goes on from entry {} (entry {})", branch.lane, branch.from, branch.seq)
         });
         parts.push(format!("{}\n{}", paint(STRONG, "branches"), branches.collect::<Vec<_>>().join("\n")));
     }
