@@ -1,5 +1,8 @@
 //! Whole-system tests: the binary, a scripted model server, real processes, real git, real signals.
 
+// These files are tests and their helpers alone, where a failed unwrap is a failed test.
+#![allow(clippy::unwrap_used)]
+
 mod bad_input;
 mod compaction;
 mod containment;

@@ -27,6 +27,9 @@ use crate::{
 
 fn main() -> ExitCode {
     countersign::sandbox::helper_entry();
+    // So that a command of the same user can't read the keys in this process's environment.
+    // Not every system can do that; the commands' own environment holds no key in any case.
+    let _ = countersign::sandbox::close_to_others();
     let cli = Cli::parse();
     output::choose_color(cli.globals.color);
     listen(cli.globals.verbose);

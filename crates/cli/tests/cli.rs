@@ -307,7 +307,7 @@ fn check_names_the_place_and_the_right_spelling() {
 fn what_is_available_is_listed_with_its_origin() {
     let place = Place::new();
     for (command, name) in
-        [("roles", "worker"), ("policies", "strict"), ("models", "anthropic/claude-sonnet-4-5")]
+        [("roles", "worker"), ("policies", "strict"), ("models", "anthropic/claude-sonnet-5-5")]
     {
         let text = place.say(&[command]);
         assert_eq!(text.code, 0, "{}", text.stderr);

@@ -210,7 +210,8 @@ impl Price {
                 rates.dearest_prompt_rate().0.saturating_mul(prompt_tokens.into()).div_ceil(1_000_000);
             let output = rates.output.0.saturating_mul(output_tokens.into()).div_ceil(1_000_000);
             // Each of the five buckets is rounded up by itself in a bill.
-            Money(prompt.saturating_add(output).saturating_add(4))
+            let rounding = if prompt == 0 && output == 0 { 0 } else { 4 };
+            Money(prompt.saturating_add(output).saturating_add(rounding))
         };
         std::iter::once(&self.rates).chain(reachable).map(worst).max().unwrap_or_default()
     }

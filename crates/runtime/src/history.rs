@@ -50,6 +50,8 @@ impl History {
             _ => None,
         });
         let model_name = model.spec().model.clone();
+        // What the role says was read once, as the run began: files that the worker can edit change no prompt of its own.
+        let sections = before.map_or(sections, |before| before.sections.clone());
         let cause = match before {
             None => PrefixCause::Start,
             Some(before) if before.model != model_name => PrefixCause::ModelChanged,
@@ -214,6 +216,6 @@ impl History {
 
     /// Whether the lane has any history.
     pub(crate) fn is_new(&self) -> bool {
-        self.prompt.len() == 0
+        self.prompt.is_empty()
     }
 }

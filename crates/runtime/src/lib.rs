@@ -11,6 +11,7 @@ pub mod consensus;
 mod digest;
 mod handle;
 mod history;
+mod launch;
 pub mod ledger;
 mod messages;
 mod part;
@@ -22,6 +23,7 @@ pub mod stall;
 mod start;
 mod supervisor;
 mod verifier;
+mod words;
 mod worker;
 
 pub use assignment::{ActorSpec, Assignment, Resumption, RunDir};

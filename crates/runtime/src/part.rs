@@ -208,6 +208,7 @@ mod tests {
     fn nobody_can_say_what_is_not_theirs_to_say() {
         assert!(matches!(Part::Worker.hear(verdict()), Heard::Wrong(_)));
         let done = || Control::Done { summary: "done".into(), evidence: vec![] };
-        assert!(matches!(Part::JUDGE.hear(done()), Heard::Wrong(_)));
+        let mut judge = Part::JUDGE;
+        assert!(matches!(judge.hear(done()), Heard::Wrong(_)));
     }
 }

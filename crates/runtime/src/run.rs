@@ -9,17 +9,18 @@ use countersign_protocol::{
     entry::{Cause, Ended, Ground},
 };
 use countersign_sandbox::{Containment, Snapshots};
-use countersign_verify::{Bill, Certificate, Predicate, refutation_text};
+use countersign_verify::{Bill, Certificate, Predicate};
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     assignment::RunDir,
-    consensus::{Command, Consensus, Event, Refutation},
+    consensus::{Command, Consensus, Event},
     handle::Control,
     ledger::Ledger,
     messages::{Examine, Mail, Report, Stop, ToSupervisor},
     past::Past,
+    words::returned,
     worker::Begin,
 };
 
@@ -268,7 +269,7 @@ impl Run {
             bill: Bill { money, spent },
             policy: BlobId::of(&policy),
             journal_head,
-            containment: self.containment.clone(),
+            containment: self.containment,
             version: env!("CARGO_PKG_VERSION").into(),
             issued: jiff::Timestamp::now(),
         };
@@ -307,27 +308,4 @@ impl End {
 
 fn stopped(stop: Stop) -> Event {
     Event::Stopped { outcome: stop.outcome, reason: stop.reason }
-}
-
-/// What the worker is told when its claim does not stand.
-pub(crate) fn returned(claim: ClaimId, refutation: &Refutation) -> String {
-    match refutation {
-        Refutation::Verdict(verdict) => {
-            format!("Claim {claim} was refuted.\n{}", refutation_text(verdict))
-        }
-        Refutation::SameTree { earlier, verdict } => format!(
-            "Claim {claim} was refuted: the workspace is byte for byte what it was at claim {earlier}, so it was not \
-             examined again. The answer is the same.\n{}",
-            refutation_text(verdict)
-        ),
-        Refutation::WorkspaceMoved => format!(
-            "Claim {claim} does not stand: the workspace changed after it was made. Look at what changed, and claim again \
-             when nothing of yours still runs."
-        ),
-        Refutation::Withheld(reason) => {
-            format!(
-                "Claim {claim} was accepted by the verifier, but the supervisor withholds its vote: {reason}"
-            )
-        }
-    }
 }

@@ -16,7 +16,7 @@ pub use task::TASK;
 
 const MODEL: Kind = Kind::Formed(Form {
     what: "a model",
-    example: "\"anthropic/claude-sonnet-4-5\"",
+    example: "\"anthropic/claude-sonnet-5-5\"",
     check: parses::<ModelRef>,
 });
 const MONEY: Kind =
