@@ -217,7 +217,7 @@ fn serve(stream: TcpStream, scripts: &BTreeMap<String, Script>, kept: &Mutex<Vec
         thread::sleep(step.delay);
         let mut bytes = response(&step, turn, size);
         if step.cut {
-            bytes.truncate(bytes.len() - 150);
+            bytes.truncate(bytes.len() / 2);
         }
         if answer.write_all(&bytes).is_err() || step.cut {
             let _ = answer.shutdown(std::net::Shutdown::Both);

@@ -13,7 +13,7 @@ fn worker(request: &Value) -> Step {
     }
     let step = messages.iter().filter_map(|m| m["content"].as_str()).filter_map(step_in).max().unwrap_or(0);
     match step {
-        0..40 => Step::bash(&format!("echo STEP {}; seq 1 150", step + 1)),
+        0..40 => Step::bash(&format!("echo STEP {}; seq 1 500", step + 1)),
         40 => Step::bash(&format!("{FIX}; echo STEP 41")),
         _ => Step::done(),
     }

@@ -115,11 +115,12 @@ impl Refutation {
     fn reason(&self) -> String {
         match self {
             Self::Verdict(verdict) | Self::SameTree { verdict, .. } => match verdict {
-                Verdict::Refuted { summary, findings } if findings.is_empty() => summary.clone(),
+                Verdict::Refuted { summary, findings } if findings.is_empty() => first_line(summary).into(),
                 Verdict::Refuted { findings, .. } => {
-                    let mut statements: Vec<&str> = findings.iter().map(|f| f.statement.as_str()).collect();
+                    let mut statements: Vec<&str> =
+                        findings.iter().map(|f| first_line(&f.statement)).collect();
                     statements.sort_unstable();
-                    statements.join("\n")
+                    statements.join("; ")
                 }
                 Verdict::Accepted { summary, .. } => summary.clone(),
                 Verdict::Inconclusive { reason, .. } => reason.clone(),
@@ -128,6 +129,12 @@ impl Refutation {
             Self::Withheld(reason) => reason.clone(),
         }
     }
+}
+
+/// What a statement says: the lines after it are output, which differs from run to run (times, paths) though nothing else
+/// does.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// Where a run stands.
