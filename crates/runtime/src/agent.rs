@@ -84,9 +84,7 @@ impl Agent {
                 },
                 Taken::Batch(batch) => self.run_calls(batch).await?,
             };
-            for mail in self.desk.gate(did).await? {
-                self.history.say(mail.cause, mail.text).await?;
-            }
+            self.gate(did).await?;
             self.compact_if_full().await?;
         }
     }
@@ -96,6 +94,14 @@ impl Agent {
     /// What arrived since the last turn enters the history at its end.
     async fn take_mail(&mut self) -> Result<(), Stop> {
         for mail in drain(&self.mail) {
+            self.history.say(mail.cause, mail.text).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks the supervisor whether to go on; what it has to say enters the history at its end.
+    pub(crate) async fn gate(&mut self, did: Did) -> Result<(), Stop> {
+        for mail in self.desk.gate(did).await? {
             self.history.say(mail.cause, mail.text).await?;
         }
         Ok(())

@@ -34,7 +34,7 @@ impl Agent {
         let Some(plan) = self.plan()? else { return Ok(false) };
         let summary = self.summarise(plan.asked_over).await?;
         self.history.persist(vec![Body::Compaction(plan.compacted(summary))]).await?;
-        self.desk.gate(Did::Compacted).await?;
+        self.gate(Did::Compacted).await?;
         Ok(true)
     }
 

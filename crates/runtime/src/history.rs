@@ -203,15 +203,18 @@ impl History {
         tokens + self.prompt.bytes().saturating_sub(bytes) / BYTES_A_TOKEN
     }
 
-    /// Whether the history ends with something that the model has not yet answered.
+    /// Whether the history ends with something that the model has yet to answer. The noted word of an actor is not that:
+    /// others answer it.
     pub(crate) fn awaits_an_answer(&self) -> bool {
-        let last = self.path.iter().rev().find(|entry| {
-            matches!(
-                entry.body,
-                Body::Message { .. } | Body::Turn(_) | Body::ToolResult(_) | Body::Compaction(_)
-            )
-        });
-        last.is_some_and(|entry| !matches!(entry.body, Body::Turn(_)))
+        self.path.iter().rev().find_map(|entry| match &entry.body {
+            Body::Message { .. } | Body::Compaction(_) => Some(true),
+            Body::Turn(_) => Some(false),
+            Body::ToolResult(result) => {
+                let is_word = matches!(result.name.as_str(), "done" | "blocked" | "verdict");
+                Some(result.is_error || !is_word)
+            }
+            _ => None,
+        }) == Some(true)
     }
 
     /// Whether the lane has any history.
