@@ -217,3 +217,14 @@ fn a_folder_without_git_and_a_repository_without_commits_work_too() {
         bench.run().assert("completed", 0);
     }
 }
+
+#[test]
+fn a_worker_can_mend_what_no_snapshot_can_hold() {
+    let pipe = Step::bash(&format!("{FIX}; mkfifo pipe"));
+    let steps = vec![pipe, Step::done(), Step::bash("rm pipe"), Step::done()];
+    let server = Server::start(&[("worker", steps), ("verifier", judge())]);
+    let outcome = Bench::calc(&server).run();
+    outcome.assert("completed", 0);
+    let told = server.requests_to("worker")[2].messages().pop().unwrap();
+    assert!(told.contains("pipe"), "{told}");
+}

@@ -92,6 +92,7 @@ fn bodies(run: RunId, work: &Path) -> Vec<(Lane, Body)> {
         roles: vec![],
         policy: serde_json::from_value(policy).unwrap(),
         policy_dir: work.into(),
+        extra_checks: vec![],
         budget: countersign::protocol::Budget::default(),
         base: tree.parse().unwrap(),
     };

@@ -59,6 +59,7 @@ pub(crate) fn ground() -> Body {
         roles: Vec::new(),
         policy,
         policy_dir: "/p".into(),
+        extra_checks: vec![],
         budget: Budget::default(),
         base: "b".repeat(40).parse().unwrap(),
     }))

@@ -90,6 +90,17 @@ fn room(prompt: &Prompt, tail: Option<&Fragment>) -> Vec<u8> {
     Vec::with_capacity(usize::try_from(bytes).unwrap_or_default())
 }
 
+/// The bytes of an item's pictures, which say nothing of how many tokens they take.
+fn image_bytes(item: &Item) -> u64 {
+    let Item::ToolResults { results } = item else { return 0 };
+    let contents = results.iter().flat_map(|result| &result.content);
+    let sizes = contents.filter_map(|content| match content {
+        Content::Image { data, .. } => Some(data.len() as u64),
+        Content::Text { .. } => None,
+    });
+    sizes.sum()
+}
+
 /// How many pictures an item holds.
 fn images(item: &Item) -> u64 {
     let Item::ToolResults { results } = item else { return 0 };

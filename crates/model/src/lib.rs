@@ -18,6 +18,6 @@ pub use call::{Answer, Attempt, CallReport, Model, ModelSpec, Request};
 pub use encode::{AnthropicMessages, Encoder, OpenAiChat};
 pub use error::{CallError, ConnectError, Trouble};
 pub use http::{HttpModel, connect};
-pub use prompt::{Fragment, Prompt, prompt_bound};
+pub use prompt::{Fragment, Prompt, prompt_bound, prompt_estimate};
 pub use provider::{MaxTokensField, Provider, ProviderModel};
 pub use scripted::{ScriptError, ScriptedModel, scripted};

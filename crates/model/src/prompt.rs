@@ -25,13 +25,15 @@ pub struct Fragment {
     pub marker_at: Option<usize>,
     /// How many pictures it holds.
     pub images: u64,
+    /// How many of its bytes are pictures.
+    pub image_bytes: u64,
 }
 
 impl Fragment {
     /// A fragment that takes no marker.
     #[must_use]
     pub fn plain(bytes: impl Into<Bytes>) -> Self {
-        Self { bytes: bytes.into(), marker_at: None, images: 0 }
+        Self { bytes: bytes.into(), marker_at: None, images: 0, image_bytes: 0 }
     }
 }
 
@@ -141,14 +143,31 @@ impl Prompt {
 pub fn prompt_bound(prompt: &Prompt, last: Option<(u64, u64)>) -> u64 {
     let (counted_bytes, counted_tokens) = last.unwrap_or_default();
     let allowance = if last.is_some() { TURN_ALLOWANCE } else { PROVIDER_ALLOWANCE };
+    let (text, pictures) = new_since(prompt, counted_bytes);
+    counted_tokens + text + pictures * IMAGE_TOKENS + allowance
+}
+
+/// About how many tokens a request with this prompt holds, at `bytes_a_token`.
+#[must_use]
+pub fn prompt_estimate(prompt: &Prompt, last: Option<(u64, u64)>, bytes_a_token: u64) -> u64 {
+    /// Providers count a picture by its sides; this is one of about a megapixel.
+    const PICTURE: u64 = 1_600;
+    let (counted_bytes, counted_tokens) = last.unwrap_or_default();
+    let (text, pictures) = new_since(prompt, counted_bytes);
+    counted_tokens + text / bytes_a_token.max(1) + pictures * PICTURE
+}
+
+/// What the prompt holds beyond its first bytes: bytes of text, and pictures.
+fn new_since(prompt: &Prompt, counted_bytes: u64) -> (u64, u64) {
     let mut end = prompt.bytes;
-    let mut images = 0;
+    let (mut images, mut image_bytes) = (0, 0);
     for fragment in prompt.items.iter().rev() {
         if end <= counted_bytes {
             break;
         }
         images += fragment.images;
+        image_bytes += fragment.image_bytes;
         end -= fragment.bytes.len() as u64 + 1;
     }
-    counted_tokens + prompt.bytes.saturating_sub(counted_bytes) + images * IMAGE_TOKENS + allowance
+    (prompt.bytes.saturating_sub(counted_bytes).saturating_sub(image_bytes), images)
 }

@@ -218,6 +218,9 @@ pub struct Ground {
     pub policy: Policy,
     /// The folder against which the policy's relative paths were read.
     pub policy_dir: PathBuf,
+    /// The names of checks that an embedder added to those of the policy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra_checks: Vec<String>,
     /// What the run may use.
     pub budget: Budget,
     /// The workspace's content as the task began.

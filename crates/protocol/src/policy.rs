@@ -72,7 +72,7 @@ pub struct CheckSpec {
     /// How many runs must fail before a failure counts.
     #[serde(default = "default_confirm")]
     pub confirm: u32,
-    /// Whether the command may use the network.
+    /// Whether the command may use the network. Stated for the sandbox to come: nothing enforces it yet.
     #[serde(default)]
     pub network: bool,
     /// A folder beside the policy's file, copied over the workspace for this check only; the worker never sees it.

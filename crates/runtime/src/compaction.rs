@@ -72,9 +72,13 @@ impl Agent {
         );
         let tail = Item::User { text: compact::instruction(previous) };
         let front = self.history.front(asked_over);
-        let grant = self.reserve(Purpose::Summary, Some(&tail), self.limits().summary).await?;
-        let Called::Answered(answer, _) = self.call(&grant, Some(&tail), Some(&front)).await? else {
-            return Ok(fallback);
+        let answer = loop {
+            let grant = self.reserve(Purpose::Summary, Some(&tail), self.limits().summary).await?;
+            match self.call(&grant, Some(&tail), Some(&front)).await? {
+                Called::Answered(answer, _) => break answer,
+                Called::BrokeOff => {}
+                Called::TooLong(_) => return Ok(fallback),
+            }
         };
         let text = answer.message.text();
         // A summary that was cut, or a call in place of one, is no summary.

@@ -23,6 +23,13 @@ pub enum Event {
         /// Its content.
         tree: TreeId,
     },
+    /// The workspace can't be snapshotted for a claim, because of something in it.
+    Unreadable {
+        /// The claim.
+        claim: ClaimId,
+        /// What is in the way.
+        reason: String,
+    },
     /// The verifier has answered.
     Judged {
         /// The claim.
@@ -104,6 +111,8 @@ pub enum Refutation {
         /// The answer to it.
         verdict: Verdict,
     },
+    /// The workspace holds something that can't be snapshotted.
+    Unreadable(String),
     /// The workspace changed after the claim.
     WorkspaceMoved,
     /// The supervisor withholds its vote.
@@ -126,7 +135,7 @@ impl Refutation {
                 Verdict::Inconclusive { reason, .. } => reason.clone(),
             },
             Self::WorkspaceMoved => "the workspace changed after the claim".into(),
-            Self::Withheld(reason) => reason.clone(),
+            Self::Unreadable(reason) | Self::Withheld(reason) => reason.clone(),
         }
     }
 }
@@ -233,6 +242,7 @@ impl Consensus {
         match event {
             Event::Claimed(claim) => self.claimed(claim),
             Event::Snapshot { claim, tree } => self.snapshot(claim, tree),
+            Event::Unreadable { claim, reason } => self.unreadable(claim, reason),
             Event::Judged { claim, tree, verdict } => self.judged(claim, &tree, verdict),
             Event::Voted(vote) => self.voted(&vote),
             Event::Live { claim, tree } => self.live(claim, &tree),
@@ -261,6 +271,13 @@ impl Consensus {
         }
         self.phase = Phase::Examining(Ballot { claim: claim.clone(), tree: tree.clone() });
         vec![Command::Examine { claim, tree }]
+    }
+
+    fn unreadable(&mut self, id: ClaimId, reason: String) -> Vec<Command> {
+        match &self.phase {
+            Phase::Claimed(claim) if claim.claim == id => self.refute(id, Refutation::Unreadable(reason)),
+            _ => Vec::new(),
+        }
     }
 
     fn judged(&mut self, id: ClaimId, tree: &TreeId, verdict: Verdict) -> Vec<Command> {

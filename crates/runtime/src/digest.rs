@@ -21,6 +21,7 @@ impl Digest {
     pub(crate) fn turn(&mut self, did: &Did) {
         match did {
             Did::Nothing => self.note("The worker sent a message that was empty or cut."),
+            Did::Asked => {}
             Did::Compacted => self.note("The worker's history was compacted."),
             Did::Calls(calls) => {
                 for (arguments, result) in calls {

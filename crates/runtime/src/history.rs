@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use countersign_journal::{Journal, Projector, branch, project};
-use countersign_model::{Answer, Model, Prompt, prompt_bound};
+use countersign_model::{Answer, Model, Prompt, prompt_bound, prompt_estimate};
 use countersign_protocol::{
     Body, Entry, Lane, ToolDefinition,
     entry::{Cause, Prefix, PrefixCause, Section, Sent, ToolOutcome, Turn},
@@ -199,8 +199,7 @@ impl History {
 
     /// About how many tokens the next request holds.
     pub(crate) fn estimate(&self) -> u64 {
-        let (bytes, tokens) = self.measured.unwrap_or_default();
-        tokens + self.prompt.bytes().saturating_sub(bytes) / BYTES_A_TOKEN
+        prompt_estimate(&self.prompt, self.measured, BYTES_A_TOKEN)
     }
 
     /// Whether the history ends with something that the model has yet to answer. The noted word of an actor is not that:

@@ -1,13 +1,14 @@
 //! Setting the actors to work: opens their lanes, joins them by channels, and lets them run.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path, sync::Arc};
 
 use async_channel::{Receiver, Sender};
 use countersign_journal::{Journal, branch, ledger::files_known};
-use countersign_protocol::{Body, Entry, Lane, Policy, TreeId, entry::Ground};
+use countersign_protocol::{Body, Entry, Lane, Outcome, Policy, TreeId, entry::Ground};
 use countersign_sandbox::{Sandbox, Snapshots};
 use countersign_tools::ToolContext;
 use countersign_verify::{Examiner, Setup};
+use futures_util::FutureExt;
 use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +20,7 @@ use crate::{
     handle::{RunHandle, Stopper},
     history::History,
     ledger::{Before, Ledger},
-    messages::{Desk, Examine, Mail, Report, ToSupervisor},
+    messages::{Desk, Examine, Mail, Report, Stop, ToSupervisor},
     part::Part,
     past::Past,
     reviewer::reviewer,
@@ -78,7 +79,11 @@ impl Site {
         entries: &[Entry],
         resumption: Resumption,
     ) -> Result<RunHandle, StartError> {
-        let past = Past::of(entries);
+        let mut past = Past::of(entries);
+        if resumption.steer.is_some() {
+            // A person's word comes first: the worker reads it and claims anew.
+            past.pending = None;
+        }
         let has_judge = assignment.policy.judge.is_some();
         let (to_supervisor, asked) = async_channel::unbounded::<ToSupervisor>();
         let (to_worker, mail) = async_channel::unbounded::<Mail>();
@@ -139,13 +144,14 @@ impl Site {
             control: controls,
             cancel: self.cancel,
             open: Open::default(),
+            halted: false,
             journal,
             ground,
         };
         let actors = Actors {
-            worker: tokio::spawn(worker(agent, begun, report)),
-            verifier: tokio::spawn(verifier.run()),
-            reviewer: reviewing.map(tokio::spawn),
+            worker: tokio::spawn(watched(worker(agent, begun, report.clone()), report.clone())),
+            verifier: tokio::spawn(watched(verifier.run(), report.clone())),
+            reviewer: reviewing.map(|reviewer| tokio::spawn(watched(reviewer, report.clone()))),
             supervisor: tokio::spawn(supervisor.run()),
         };
         let run_id = run.ground.run;
@@ -218,6 +224,15 @@ impl Lanes<'_> {
             was_too_long: false,
             breaks: 0,
         })
+    }
+}
+
+/// An actor whose panic ends the run: a check, a tool or a model of an embedder's may panic.
+async fn watched(actor: impl Future<Output = ()>, reports: Sender<Report>) {
+    if AssertUnwindSafe(actor).catch_unwind().await.is_err() {
+        let stop = Stop::new(Outcome::Failed, "an actor panicked; its message is on stderr");
+        // Nobody listens any more only when the run has ended.
+        let _ = reports.send(Report::Stopped(stop)).await;
     }
 }
 

@@ -92,7 +92,10 @@ fn elapsed(entries: &[Entry]) -> Duration {
             total += between(began, last);
             began = Some(entry.at);
         }
-        last = Some(entry.at);
+        // A branch is opened between two sessions.
+        if !matches!(entry.body, Body::Branch { .. }) {
+            last = Some(entry.at);
+        }
     }
     total + between(began, last)
 }

@@ -1,6 +1,6 @@
 //! The run itself: hears what the actors say, feeds it to the consensus, and does what that asks.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
 use async_channel::{Receiver, Sender};
 use countersign_journal::Journal;
@@ -8,14 +8,14 @@ use countersign_protocol::{
     BlobId, Body, CheckReport, Claim, ClaimId, Lane, Money, Outcome, Spent, TreeId, Verdict, Vote,
     entry::{Cause, Ended, Ground},
 };
-use countersign_sandbox::{Containment, Snapshots};
+use countersign_sandbox::{Containment, SnapshotError, Snapshots};
 use countersign_verify::{Bill, Certificate, Predicate};
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     assignment::RunDir,
-    consensus::{Command, Consensus, Event},
+    consensus::{Command, Consensus, Event, Refutation},
     handle::Control,
     ledger::Ledger,
     messages::{Examine, Mail, Report, Stop, ToSupervisor},
@@ -23,6 +23,11 @@ use crate::{
     words::returned,
     worker::Begin,
 };
+
+/// Why a run ends that a person stopped.
+const HALTED: &str = "a person stopped the run";
+/// How long an actor may take to persist and end once the run does.
+const GRACE: Duration = Duration::from_secs(15);
 
 /// The actors' tasks.
 pub(crate) struct Actors {
@@ -51,12 +56,15 @@ pub(crate) struct Run {
     pub(crate) cancel: CancellationToken,
     /// What the open claim rests on.
     pub(crate) open: Open,
+    /// Whether a person asked the run to stop.
+    pub(crate) halted: bool,
 }
 
 /// What the open claim rests on, for its certificate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Open {
     claim: Option<Claim>,
+    tree: Option<TreeId>,
     reports: Vec<CheckReport>,
     verdict: Option<Verdict>,
     votes: Vec<Vote>,
@@ -97,10 +105,10 @@ impl Run {
 
     /// A person's stop. The worker's turn is let to its end; an examination is not, since it can be done anew.
     async fn controlled(&mut self, control: Control) -> Result<Option<Event>, Stop> {
-        let reason = "a person stopped the run";
         if control == Control::HaltNow || !self.consensus.is_working() || self.begin.is_some() {
-            return Err(Stop::new(Outcome::Halted, reason));
+            return Err(Stop::new(Outcome::Halted, HALTED));
         }
+        self.halted = true;
         // The supervisor ends only after this.
         let _ = self.to_supervisor.send(ToSupervisor::Halt).await;
         Ok(None)
@@ -117,6 +125,9 @@ impl Run {
                 self.past.last_claim += 1;
                 let claim = Claim { claim: ClaimId(self.past.last_claim), summary, evidence, implicit };
                 self.journal.append(Lane::Run, vec![Body::Claim(claim.clone())]).await?;
+                if self.halted {
+                    return Err(Stop::new(Outcome::Halted, HALTED));
+                }
                 self.note(format!("The worker claims that the task is done: {}", claim.summary)).await;
                 Ok(Some(Event::Claimed(claim)))
             }
@@ -155,10 +166,16 @@ impl Run {
     async fn perform(&mut self, command: Command) -> Result<Next, Stop> {
         let next = match command {
             Command::TakeSnapshot(claim) => {
-                let tree = self.snapshot().await?;
+                let tree = match self.snapshots.take().await {
+                    Ok(tree) => tree,
+                    Err(error) if error.is_in_the_folder() => {
+                        return Ok(Next::Heard(Some(Event::Unreadable { claim, reason: error.to_string() })));
+                    }
+                    Err(error) => return Err(no_snapshot(&error)),
+                };
                 let body = Body::Snapshot { claim, tree: tree.clone() };
                 self.journal.append(Lane::Run, vec![body]).await?;
-                self.open = Open::default();
+                self.open = Open { tree: Some(tree.clone()), ..Open::default() };
                 Some(Event::Snapshot { claim, tree })
             }
             Command::Examine { claim, tree } => {
@@ -171,9 +188,17 @@ impl Run {
                 let _ = self.to_supervisor.send(ToSupervisor::Vote { claim, tree }).await;
                 None
             }
-            Command::CompareLive { claim } => Some(Event::Live { claim, tree: self.snapshot().await? }),
+            Command::CompareLive { claim } => {
+                let tree = self.snapshots.take().await.map_err(|error| no_snapshot(&error))?;
+                Some(Event::Live { claim, tree })
+            }
             Command::ReturnToWorker { claim, refutation } => {
                 self.note(format!("Claim {claim} does not stand.")).await;
+                if let (Refutation::SameTree { verdict, .. }, Some(tree)) = (&refutation, &self.open.tree) {
+                    // What was not examined again is answered all the same, and counted on resume.
+                    let body = Body::Verdict { claim, tree: tree.clone(), verdict: verdict.clone() };
+                    self.journal.append(Lane::Run, vec![body]).await?;
+                }
                 let text = returned(claim, &refutation);
                 let _ = self.to_worker.send(Mail { cause: Cause::Refutation, text }).await;
                 None
@@ -183,12 +208,6 @@ impl Run {
             }
         };
         Ok(Next::Heard(next))
-    }
-
-    async fn snapshot(&self) -> Result<TreeId, Stop> {
-        let failed =
-            |error| Stop::new(Outcome::Failed, format!("the workspace can't be snapshotted: {error}"));
-        self.snapshots.take().await.map_err(failed)
     }
 
     async fn vote(&mut self, actor: Lane, claim: ClaimId, tree: &TreeId, reason: &str) -> Result<(), Stop> {
@@ -208,11 +227,11 @@ impl Run {
         let refutations = self.consensus.refutations();
         // A worker that was never begun wakes up and ends.
         self.begin = None;
-        for task in [Some(actors.worker), Some(actors.verifier), actors.reviewer].into_iter().flatten() {
-            if let Err(error) = task.await
-                && error.is_panic()
-            {
-                end.failed(format!("an actor failed, which is a bug: {error}"));
+        for mut task in [Some(actors.worker), Some(actors.verifier), actors.reviewer].into_iter().flatten() {
+            // A model or a check of an embedder may be deaf to the cancellation.
+            if tokio::time::timeout(GRACE, &mut task).await.is_err() {
+                task.abort();
+                tracing::warn!("an actor did not end when it was told to, and was dropped");
             }
         }
         // Nobody is left who could ask the supervisor anything.
@@ -285,13 +304,21 @@ impl Run {
         if let Err(error) = written {
             let stop = Stop::from(error);
             tracing::error!(outcome = %ended.outcome, reason = stop.reason, "the outcome could not be written");
-            (ended.outcome, ended.reason, ended.certificate) = (stop.outcome, stop.reason, None);
+            // A certificate without the outcome that it certifies must not stay.
+            if let Some(certificate) = ended.certificate.take() {
+                let _ = std::fs::remove_file(certificate);
+            }
+            (ended.outcome, ended.reason) = (stop.outcome, stop.reason);
         }
         if let Err(error) = self.journal.close().await {
             tracing::warn!(%error, "the journal was not closed cleanly");
         }
         ended
     }
+}
+
+fn no_snapshot(error: &SnapshotError) -> Stop {
+    Stop::new(Outcome::Failed, format!("the workspace can't be snapshotted: {error}"))
 }
 
 /// What follows from a command.

@@ -28,6 +28,8 @@ pub enum Did {
     Nothing,
     /// Its history was compacted: it must look again at what it no longer sees.
     Compacted,
+    /// It was asked something new: looking in the same way again is right.
+    Asked,
 }
 
 /// What to make of it.
@@ -75,7 +77,7 @@ impl Watch {
     /// Takes in a turn.
     pub fn observe(&mut self, did: &Did) -> Option<Circle> {
         let circle = match did {
-            Did::Compacted => {
+            Did::Compacted | Did::Asked => {
                 self.steps.clear();
                 self.told = None;
                 None
@@ -125,18 +127,17 @@ impl Watch {
     fn repetition(&mut self) -> Option<Circle> {
         let (period, times) = self.cycle()?;
         let unit = &self.steps[self.steps.len() - period..];
-        let gists: Vec<&str> = unit.iter().map(|step| step.gist.as_str()).collect();
+        let mut gists: Vec<&str> = unit.iter().map(|step| step.gist.as_str()).collect();
+        // The same circle is seen from each of its calls in turn: it is told from the same one each time.
+        let first = (0..period).min_by_key(|at| (gists[*at], *at)).unwrap_or_default();
+        gists.rotate_left(first);
         let what = gists.join(" → ");
-        if times >= STALLED_AFTER {
-            return Some(Circle::Stalled(format!(
-                "{times} times in a row, with the same result each time: {what}"
-            )));
+        let said = format!("{times} times in a row, with the same result each time: {what}");
+        if self.told.as_ref() != Some(&what) {
+            self.told = Some(what);
+            return Some(Circle::Notice(said));
         }
-        if self.told.as_ref() == Some(&what) {
-            return None;
-        }
-        self.told = Some(what.clone());
-        Some(Circle::Notice(format!("{times} times in a row, with the same result each time: {what}")))
+        (times >= STALLED_AFTER).then_some(Circle::Stalled(said))
     }
 
     fn oscillation(&mut self, result: &ToolOutcome, learned: bool) -> Option<Circle> {
@@ -259,6 +260,18 @@ mod tests {
             assert!(told.ends_with('S') && told.contains('n'), "period {period}: {told}");
             assert_eq!(told.len(), period * STALLED_AFTER, "period {period}");
         }
+    }
+
+    #[test]
+    fn nothing_is_a_stall_before_it_was_told_of() {
+        let call = (json!({ "command": "true" }), result("bash", ""));
+        assert_eq!(told([Did::Calls(vec![call.clone(); 8]), Did::Calls(vec![call])]), "nS");
+    }
+
+    #[test]
+    fn looking_in_the_same_way_at_another_question_is_no_circle() {
+        let look = bash("cargo test", "ok");
+        assert_eq!(told(repeat(&[look.clone(), look, Did::Asked], 10)), "-".repeat(30));
     }
 
     #[test]

@@ -44,6 +44,18 @@ pub enum StartError {
     /// The journal does not begin with the ground of a run.
     #[error("{} does not begin with the ground of a run", .0.display())]
     NoGround(PathBuf),
+    /// The program that goes on with the run lacks checks that it began with, or has others.
+    #[error(
+        "run {run} was begun by a program with checks of its own ({}): resume it with that program, since without them \
+         its claims would be judged by less",
+        .checks.join(", ")
+    )]
+    Checks {
+        /// The run.
+        run: RunId,
+        /// The checks that it began with.
+        checks: Vec<String>,
+    },
     /// An actor's lane can't be opened.
     #[error("{0}")]
     Lane(String),
@@ -85,6 +97,7 @@ pub async fn start(assignment: Assignment) -> Result<RunHandle, StartError> {
         roles,
         policy: assignment.policy.clone(),
         policy_dir: assignment.policy_dir.clone(),
+        extra_checks: names(&assignment),
         budget: assignment.budget,
         base,
     };
@@ -114,6 +127,9 @@ pub async fn resume(
     if Past::of(&entries).completed {
         return Err(StartError::Completed(run));
     }
+    if names(&assignment) != ground.extra_checks {
+        return Err(StartError::Checks { run, checks: ground.extra_checks });
+    }
     let snapshots = Snapshots::open(&dir.snapshots(), &assignment.workspace).await?;
     let site = Site::new(dir, snapshots, ground.base.clone(), &assignment).await?;
     let models = [Some(&assignment.worker), assignment.verifier.as_ref(), assignment.reviewer.as_ref()];
@@ -135,6 +151,11 @@ pub async fn resume(
         entries.extend(journal.append(Lane::Supervisor, lost).await?);
     }
     site.launch(ground, assignment, journal, events, &entries, resumption).await
+}
+
+/// The names of the embedder's checks, in order.
+fn names(assignment: &Assignment) -> Vec<String> {
+    assignment.checks.iter().map(|check| check.name().to_owned()).collect()
 }
 
 impl ActorSpec {

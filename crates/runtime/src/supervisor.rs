@@ -114,7 +114,9 @@ impl Supervisor {
             Some(Circle::Stalled(what)) => {
                 return Err(Stop::new(Outcome::Stalled, format!("the {lane} goes in circles: {what}")));
             }
-            Some(Circle::Notice(what)) => mail.push(Mail { cause: Cause::Stall, text: stall_notice(&what) }),
+            Some(Circle::Notice(what)) => {
+                mail.push(Mail { cause: Cause::Stall, text: stall_notice(lane, &what) })
+            }
             None => {}
         }
         if lane == Lane::Worker {
@@ -248,10 +250,14 @@ impl Review {
     }
 }
 
-fn stall_notice(what: &str) -> String {
+fn stall_notice(lane: Lane, what: &str) -> String {
+    let way_out = match lane {
+        Lane::Worker => "If the task can't be done as it stands, call `blocked`.",
+        _ => "If you have seen enough, answer what you were asked.",
+    };
     format!(
         "You go in circles: {what}. Doing it again will not change the result. Take another path: read the error, look \
-         at other files, try another approach. If the task can't be done as it stands, call `blocked`."
+         at other files, try another approach. {way_out}"
     )
 }
 

@@ -19,6 +19,7 @@ use crate::{
     agent::{Agent, Said},
     digest::escape,
     messages::{Examine, Report, Stop},
+    stall::Did,
 };
 
 /// The most of a diff that the judge is given at once, in bytes. It can look at the files themselves.
@@ -116,15 +117,21 @@ impl Verifier {
     /// Runs the host checks; each report is durable as soon as it is there.
     async fn run_checks(&self, claim: &Claim, tree: &TreeId) -> Result<Examination, Stop> {
         let (found, reports) = async_channel::unbounded::<CheckReport>();
-        let checks = async move {
+        let cancel = self.cancel.child_token();
+        let checks = async {
+            let found = found;
             // The channel is unbounded and its receiver lives as long as this future.
             let mut observe = |report: &CheckReport| drop(found.try_send(report.clone()));
-            self.examiner.examine(tree, &self.cancel, &mut observe).await
+            self.examiner.examine(tree, &cancel, &mut observe).await
         };
         let persist = async {
             while let Ok(report) = reports.recv().await {
                 let body = Body::Check { claim: claim.claim, tree: tree.clone(), report };
-                self.journal.append(Lane::Run, vec![body]).await?;
+                if let Err(error) = self.journal.append(Lane::Run, vec![body]).await {
+                    // What can't be recorded is not worth going on with.
+                    cancel.cancel();
+                    return Err(Stop::from(error));
+                }
             }
             Ok::<(), Stop>(())
         };
@@ -154,6 +161,7 @@ impl Verifier {
         }
         let agent = &mut judge.agent;
         agent.part.asked();
+        agent.gate(Did::Asked).await?;
         agent.history.say(Cause::Examination, question).await?;
         match agent.work().await {
             Ok(Said::Verdict { accept, summary, findings }) => {

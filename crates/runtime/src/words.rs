@@ -16,15 +16,18 @@ pub(crate) fn first_words(
     let mut words = Vec::new();
     if history.is_new() {
         words.push(Mail { cause: Cause::Assignment, text: assignment(goal, policy) });
-    } else if let Some(steer) = &resumption.steer {
-        words.push(Mail { cause: Cause::Steer, text: format!("The run goes on. A person says: {steer}") });
-    } else if !history.awaits_an_answer() {
+        return words;
+    }
+    if !history.awaits_an_answer() {
         let refuted = past.refuted.last().filter(|(claim, ..)| claim.0 == past.last_claim);
         let text = match refuted {
             Some((claim, _, verdict)) => returned(*claim, &Refutation::Verdict(verdict.clone())),
             None => "The run goes on after a stop. Look at where things stand before you go on.".into(),
         };
         words.push(Mail { cause: Cause::Resume, text });
+    }
+    if let Some(steer) = &resumption.steer {
+        words.push(Mail { cause: Cause::Steer, text: format!("The run goes on. A person says: {steer}") });
     }
     words
 }
@@ -59,6 +62,9 @@ pub(crate) fn returned(claim: ClaimId, refutation: &Refutation) -> String {
              examined again. The answer is the same.\n{}",
             refutation_text(verdict)
         ),
+        Refutation::Unreadable(reason) => {
+            format!("Claim {claim} can't be examined: {reason}. Then claim again.")
+        }
         Refutation::WorkspaceMoved => format!(
             "Claim {claim} does not stand: the workspace changed after it was made. Look at what changed, and claim again \
              when nothing of yours still runs."

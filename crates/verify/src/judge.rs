@@ -127,8 +127,8 @@ impl Examiner {
             let ran = evidence::run(self.sandbox(), command, line, outputs, cancel).await?;
             match ran.evidence.exit {
                 Exit::Cancelled => return Err("the run was stopped".into()),
-                // Neither success nor a command that is not there says anything about the work.
-                Exit::Code(0 | 126 | 127) => return Ok(None),
+                // Neither success, nor a command that is not there, nor one that never ends says anything about the work.
+                Exit::Code(0 | 126 | 127) | Exit::Timeout => return Ok(None),
                 exit => {
                     let end = text::tail(&ran.evidence.tail, SHOWN).trim_end();
                     shown = Some(format!("The host ran it: {exit}. Its output ends:\n{end}"));

@@ -198,6 +198,7 @@ pub(crate) fn ground() -> Ground {
             accept: None,
         },
         policy_dir: "/home/ada/calc/.countersign/policies".into(),
+        extra_checks: vec![],
         budget: Budget { money: Some("2.00".parse().unwrap()), ..Budget::default() },
         base: tree('a'),
     }

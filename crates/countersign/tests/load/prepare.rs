@@ -250,6 +250,7 @@ fn a_run_goes_on_with_what_it_began_with_and_not_with_what_the_files_say_now() {
         roles: vec![begun.worker.role, begun.verifier.unwrap().role, begun.supervisor],
         policy: begun.policy,
         policy_dir: begun.policy_dir,
+        extra_checks: vec![],
         budget: Budget { turns: 5, ..begun.budget },
         base: "a".repeat(40).parse::<TreeId>().unwrap(),
     };

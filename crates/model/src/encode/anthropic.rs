@@ -7,7 +7,10 @@ use countersign_protocol::{Api, AssistantMessage, Block, Content, Item, Replay, 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{Encoder, close, images, json, not_empty, plain_id, raw, room, separate, system_text, tool_name};
+use super::{
+    Encoder, close, image_bytes, images, json, not_empty, plain_id, raw, room, separate, system_text,
+    tool_name,
+};
 use crate::{Fragment, ModelSpec, Prompt};
 
 /// What is put in where the provider shall keep everything before.
@@ -81,7 +84,7 @@ impl Encoder for AnthropicMessages {
         // Into the system block, or else into the last tool: behind it, tools and system prompt are kept as one.
         let marker_at = front.ends_with(b"}]").then(|| front.len() - 2);
         front.extend_from_slice(br#","messages":["#);
-        Fragment { bytes: front.into(), marker_at, images: 0 }
+        Fragment { bytes: front.into(), marker_at, images: 0, image_bytes: 0 }
     }
 
     fn item(&self, item: &Item, _after_results: bool) -> Fragment {
@@ -96,7 +99,7 @@ impl Encoder for AnthropicMessages {
         let bytes = json(&message);
         // Before the brackets that close the last block, the blocks and the message: `}]}`.
         let marker_at = markable.then_some(bytes.len() - 3);
-        Fragment { bytes: bytes.into(), marker_at, images: images(item) }
+        Fragment { bytes: bytes.into(), marker_at, images: images(item), image_bytes: image_bytes(item) }
     }
 
     fn assemble(&self, prompt: &Prompt, tail: Option<&Fragment>, output_tokens: u64) -> Bytes {

@@ -9,7 +9,9 @@ use countersign_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Encoder, close, images, json, not_empty, raw, room, separate, system_text, tool_name};
+use super::{
+    Encoder, close, image_bytes, images, json, not_empty, raw, room, separate, system_text, tool_name,
+};
 use crate::{Fragment, MaxTokensField, ModelSpec, Prompt};
 
 /// The encoder, as the server wants it.
@@ -161,7 +163,7 @@ impl Encoder for OpenAiChat {
             Item::Assistant { message } => assistant(message, self.replay_reasoning),
             Item::ToolResults { results } => self.tool_results(results),
         };
-        Fragment { images: images(item), ..Fragment::plain(bytes) }
+        Fragment { images: images(item), image_bytes: image_bytes(item), ..Fragment::plain(bytes) }
     }
 
     fn assemble(&self, prompt: &Prompt, tail: Option<&Fragment>, output_tokens: u64) -> Bytes {

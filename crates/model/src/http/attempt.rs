@@ -177,7 +177,9 @@ impl Target {
             let message = if words.trim().is_empty() { "no reason was given" } else { words.trim() };
             return Err(Failure::of(CallError::Refused(self.trouble(None, message)), false));
         }
-        let executable = is_whole(&decoded) && usage.output < request.output_tokens;
+        // Some servers relabel a length stop; only what the server itself counts tells, not the host's own bound.
+        let at_limit = decoded.usage.output.is_some_and(|output| output >= request.output_tokens);
+        let executable = is_whole(&decoded) && !at_limit;
         Ok(Answer { message: decoded.message, stop: decoded.stop, usage, executable })
     }
 

@@ -106,6 +106,16 @@ fn three_refutations_for_one_reason_stall_unless_the_policy_refuses_first() {
 }
 
 #[test]
+fn a_workspace_that_cannot_be_snapshotted_goes_back_to_the_worker() {
+    let mut consensus = Consensus::new(5);
+    let unreadable = |n| Event::Unreadable { claim: ClaimId(n), reason: "`pipe` is a FIFO".into() };
+    assert_eq!(consensus.step(unreadable(1)), [], "nothing was claimed");
+    let _ = consensus.step(Event::Claimed(claim(1)));
+    assert!(matches!(consensus.step(unreadable(1)).as_slice(), [Command::ReturnToWorker { .. }]));
+    assert!(consensus.is_working());
+}
+
+#[test]
 fn nobody_can_stop_a_run_into_completed() {
     let mut consensus = Consensus::new(5);
     let commands = consensus.step(Event::Stopped { outcome: Outcome::Completed, reason: "trust me".into() });
@@ -119,6 +129,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         claims.clone().prop_map(|n| Event::Claimed(claim(n))),
         (claims.clone(), trees.clone())
             .prop_map(|(n, t)| Event::Snapshot { claim: ClaimId(n), tree: tree(t) }),
+        claims.clone().prop_map(|n| Event::Unreadable { claim: ClaimId(n), reason: "a FIFO".into() }),
         (claims.clone(), trees.clone(), 0u8..4).prop_map(|(n, t, kind)| {
             let verdict = match kind {
                 0 => refuted("one thing"),

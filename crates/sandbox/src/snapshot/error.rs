@@ -100,3 +100,14 @@ pub enum SnapshotError {
         limit: u64,
     },
 }
+
+impl SnapshotError {
+    /// Whether something in the folder is at fault, which whoever works there can mend.
+    #[must_use]
+    pub const fn is_in_the_folder(&self) -> bool {
+        matches!(
+            self,
+            Self::NotUtf8 { .. } | Self::SpecialFile { .. } | Self::GitLike { .. } | Self::Changing { .. }
+        )
+    }
+}

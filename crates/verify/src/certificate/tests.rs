@@ -41,6 +41,7 @@ fn ground(run: RunId) -> Ground {
         roles: Vec::new(),
         policy,
         policy_dir: PathBuf::from("/p"),
+        extra_checks: vec![],
         budget: Budget::default(),
         base: tree('a'),
     }
