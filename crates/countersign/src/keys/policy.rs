@@ -102,7 +102,12 @@ static CHECK: Table = Table {
             Without::Default("2"),
             "How many runs must fail before a failure counts.",
         ),
-        key("network", Kind::Boolean, Without::Default("false"), "Whether the command may use the network."),
+        key(
+            "network",
+            Kind::Boolean,
+            Without::Default("false"),
+            "Whether the command may use the network. Nothing enforces it yet.",
+        ),
         key(
             "overlay",
             Kind::Text,
